@@ -25,10 +25,11 @@ use std::ffi::CStr;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The exports.
-const FUNCTIONS: [(&CStr, Function); 3] = [
+const FUNCTIONS: [(&CStr, Function); 4] = [
     (c"open", environment::open),
     (c"sessions", session::open),
     (c"readCached", cached_read::read),
+    (c"fileCached", cached_read::file),
 ];
 
 /// The entry point that Node.js calls once per environment that loads the addon.

@@ -33,6 +33,9 @@ interface Addon {
   /** Reads at most `bytes` of what the system has of a file in memory; the position -1 is the descriptor's own. Returns how many were read, 0 at the
    * end, -1 where none can be without waiting. */
   readCached: (descriptor: number, into: Uint8Array, bytes: number, position: number) => number
+  /** Reads the regular file at `path` whole, where the system has it in memory and `into` has room. Returns its bytes, or -1; in the eight bytes of `facts`
+   * is its `mtimeMs`, as a double. */
+  fileCached: (path: string, into: Uint8Array, facts: Uint8Array) => number
 }
 
 /** The addon is not there, or is not this version's. */

@@ -6,7 +6,8 @@ import { INTERNAL_ERROR } from '../server/bridge'
 import type { Exchange } from '../server/exchange'
 import { textOf, type TrailersInit } from '../fetch/headers/fields'
 import { errorPage } from './error_page'
-import { filePlanOf } from './files/file_plan'
+import { cachedFile } from './files/cached_file'
+import { filePlanOf, planOf } from './files/file_plan'
 import { BodyTooLargeError, type Incoming } from './incoming'
 import type { Request } from '../fetch/request'
 import type { Response } from '../fetch/faces'
@@ -56,7 +57,10 @@ export class Answering {
     const { exchange } = incoming
     const encoded = withCookies(encode(answer), incoming.setCookies())
     const { status, reason, fields, body, source, file } = encoded
-    if (file !== null) return void this.sendFile(incoming, request, encoded, isHooks)
+    if (file !== null) {
+      if (incoming.trailersToSend !== null || !this.sendCached(incoming, encoded)) void this.sendFile(incoming, request, encoded, isHooks)
+      return
+    }
     if (incoming.trailersToSend !== null) return void this.stream(incoming, request, encoded, source ?? piecesOfWhole(body), isHooks)
     if (source !== null) return void this.stream(incoming, request, encoded, source, isHooks)
     const length = contentLengthOf(exchange, encoded)
@@ -85,6 +89,17 @@ export class Answering {
       if (!isCut) this.answer(incoming, request, answer, true)
     }
     hooked().catch(last)
+  }
+
+  /** Answers with a file that the system has in memory; false: it does not. */
+  private sendCached (incoming: Incoming, encoded: Encoded): boolean {
+    const { exchange } = incoming
+    const found = exchange.closed ? null : cachedFile(encoded.file!.path)
+    if (found === null) return false
+    const { status, fields, part } = planOf(exchange, encoded, found)
+    const body = part === null ? null : found.bytes.subarray(part.offset, part.length === null ? undefined : part.offset + part.length)
+    exchange.answer(status, fields, body, incoming.giveUp() ? ResponseFlag.Quiet : 0)
+    return true
   }
 
   /** Answers with a file, or with what the conditions of the request leave of it. */

@@ -8,7 +8,7 @@ import type { Encoded } from '../web/response'
 import type { FileBody, FilePart } from '../web/file_body'
 
 /** A status, its fields, and the part of the file that follows; null: nothing does. */
-interface FilePlan { status: number; fields: string; part: FilePart | null }
+export interface FilePlan { status: number; fields: string; part: FilePart | null }
 
 const OK = 200
 const PARTIAL = 206
@@ -91,18 +91,32 @@ function notAFile (path: string, isFolder: boolean): Error {
   return Object.assign(new Error(`${code}: ${path} is not a file`), { code, path })
 }
 
-/** How `encoded`, whose body is a file, answers the request of `exchange`. Conditions and ranges count for whole files in answers with status
- * 200 to GET and HEAD; fields that the answer has stay as they are. */
+/** The facts of a file that the plan of its answer goes by. */
+export interface FileFacts { size: number; mtimeMs: number }
+
+/** How `encoded`, whose body is a file, answers the request of `exchange`. */
 export async function filePlanOf (exchange: Exchange, encoded: Encoded): Promise<FilePlan> {
-  const { status, fields } = encoded
-  const { path, offset, length } = encoded.file as FileBody
-  checkLength(fields.length + Buffer.byteLength(path))
-  const whole: FilePlan = { status, fields, part: { path, offset, length } }
-  if (status !== OK || offset !== 0 || length !== null) return whole
+  const { path } = encoded.file as FileBody
+  checkLength(encoded.fields.length + Buffer.byteLength(path))
+  if (!isWhole(encoded)) return planOf(exchange, encoded, { size: 0, mtimeMs: 0 })
   const found = await stat(path)
   if (!found.isFile()) throw notAFile(path, found.isDirectory())
-  const { size, mtime, mtimeMs } = found
-  let described = withDefault(fields, 'last-modified', mtime.toUTCString())
+  return planOf(exchange, encoded, found)
+}
+
+/** Whether conditions and ranges count for an answer: its status is 200 and its body a whole file. */
+function isWhole ({ status, file }: Encoded): boolean {
+  return status === OK && (file as FileBody).offset === 0 && (file as FileBody).length === null
+}
+
+/** How `encoded` answers the request of `exchange` with a file of these facts. Conditions and ranges count for whole files in answers with status
+ * 200 to GET and HEAD; fields that the answer has stay as they are. */
+export function planOf (exchange: Exchange, encoded: Encoded, { size, mtimeMs }: FileFacts): FilePlan {
+  const { status, fields } = encoded
+  const { path, offset, length } = encoded.file as FileBody
+  const whole: FilePlan = { status, fields, part: { path, offset, length } }
+  if (!isWhole(encoded)) return whole
+  let described = withDefault(fields, 'last-modified', new Date(Math.round(mtimeMs)).toUTCString())
   described = withDefault(described, 'etag', `"${size.toString(16)}-${Math.floor(mtimeMs * 1000).toString(16)}"`)
   described = withDefault(described, 'accept-ranges', 'bytes')
   const { method } = exchange
