@@ -13,7 +13,7 @@ use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline_interop::{Certificate, Workplace, find_python, is_python_installed};
 
 /// The server's time limit for one line.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The server, ended with the value, and the lines that it says.
 struct Raw {

@@ -23,7 +23,7 @@ use trunkline::{Body, ConnectionInfo, Server, ServerConfig, Tls};
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 /// A request that is not answered.
 const WAIT: &str = "GET /wait HTTP/1.1\r\nhost: a\r\n\r\n";
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Answers with the name of its worker, once a request is whole.
 #[derive(Clone)]

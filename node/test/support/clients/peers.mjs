@@ -9,7 +9,7 @@ const root = new URL('../../../../', import.meta.url)
 const kept = path => fileURLToPath(new URL(`target/tools/${path}`, root))
 
 /** Runs a program to its end; what it said, or why it failed. */
-export function printed (program, args, limit = 60_000) {
+export function printed (program, args, limit = 120_000) {
   return new Promise((resolve, reject) => {
     execFile(program, args, { timeout: limit, maxBuffer: 64 << 20, encoding: 'buffer' }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout)
