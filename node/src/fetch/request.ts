@@ -2,7 +2,7 @@
 
 import { inspect, type InspectOptions } from 'node:util'
 import { linked, uncloneable } from './webidl/built_in'
-import { illegal, needs } from './webidl/convert'
+import { illegal, needs, putOwn } from './webidl/convert'
 import { headersOver, type Headers } from './headers/headers'
 import { asInterface } from './webidl/iterator'
 import { mixBody, type BodyMethods } from './body/mixin'
@@ -40,9 +40,12 @@ export class Request {
 
   /** The route's parameters in the path, decoded; undefined: no route matched the request. */
   get params (): Record<string, string> | undefined { return this.#params }
+  /** Routers and middleware put their own here. */
+  set params (value: Record<string, string> | undefined) { putOwn(this, 'params', value) }
 
   /** The cookies of a request of `serve`; undefined: of a caller's. */
   get cookies (): object | undefined { return this.#parts.cookies }
+  set cookies (value: object | undefined) { putOwn(this, 'cookies', value) }
 
   get method (): string { return this.#parts.method }
   get url (): string { return this.#parts.url }

@@ -3,7 +3,7 @@
 import { inspect, type InspectOptions } from 'node:util'
 import { type Body } from './body/body'
 import { linked, uncloneable } from './webidl/built_in'
-import { byteString, dictionary, illegal, needs } from './webidl/convert'
+import { byteString, dictionary, illegal, needs, putOwn } from './webidl/convert'
 import { extract } from './body/extract'
 import { textOf, type FieldsInit } from './headers/fields'
 import { HeaderList, TextList } from './headers/header_list'
@@ -164,6 +164,7 @@ export class Response {
     const { trailers } = this.#parts
     return (trailers === null ? Promise.resolve(new HeaderList()) : trailers()).then(list => headersOver(list, 'immutable'))
   }
+  set trailers (value: Promise<Headers>) { putOwn(this, 'trailers', value) }
 
   clone (): Response {
     const parts = partsIn(this)

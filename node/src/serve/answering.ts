@@ -244,7 +244,7 @@ function piecesOf (stream: ReadableStream<Uint8Array>): AsyncIterator<Uint8Array
   return {
     next: () => reader.read() as Promise<IteratorResult<Uint8Array>>,
     return: async () => {
-      await reader.cancel()
+      await reader.cancel(new DOMException('The response is not wanted any more', 'AbortError'))
       return { done: true, value: undefined }
     }
   }

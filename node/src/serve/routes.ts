@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import querystring from 'node:querystring'
-import { inspect } from 'node:util'
+import { inspect, types } from 'node:util'
 import { Headers, Response } from '../fetch/faces'
 import type { Exchange } from '../server/exchange'
 import { matchesTag } from './files/file_plan'
@@ -96,6 +96,8 @@ function entryOf (path: string, route: unknown): Entry {
   const where = `routes[${JSON.stringify(path)}]`
   const entry: Entry = { path, names: [], all: null, methods: null }
   if (typeof route !== 'object' || route === null || isResponse(route)) return { ...entry, all: valueOf(route, where) }
+  const wrong = Array.isArray(route) ? 'a list' : types.isPromise(route) ? 'a promise' : Object.keys(route).length === 0 ? 'without methods' : null
+  if (wrong !== null) throw new TypeError(`${where} is ${wrong}; it must be a function, a Response, false, or an object of these by method`)
   entry.methods = new Map()
   for (const [method, value] of Object.entries(route)) {
     if (!METHODS.has(method)) throw new TypeError(`${where} has ${inspect(method)}; the methods of a route are ${[...METHODS].join(', ')}`)

@@ -163,9 +163,15 @@ export class Server<Data = undefined> {
     await this.closed
   }
 
-  /** `close()`, or with `closeActiveConnections` `destroy()`. */
+  /** `close()`, or with `closeActiveConnections` `destroy()`, in front of which WebSockets are closed with 1001: a client that does not answer has
+   * a second. */
   async stop (closeActiveConnections = false): Promise<void> {
-    await (closeActiveConnections ? this.destroy() : this.close())
+    if (!closeActiveConnections) return await this.close()
+    if (this.pendingWebSockets > 0) {
+      this.listener.close()
+      await this.webSockets!.goAway()
+    }
+    await this.destroy()
   }
 
   /** Answers from the next request on by these options; those that are absent stay. What a server listens on and with does not change. */

@@ -62,6 +62,10 @@ const DEFAULTS = {
 const CALLS = ['open', 'message', 'close', 'drain', 'ping', 'pong']
 const NAMES = ['data', ...CALLS, ...Object.keys(DEFAULTS)]
 /** RFC 6455 section 7.4.1. */
+/** RFC 6455 section 7.4.1. */
+const GOING_AWAY = 1001
+/** How long clients have to close too, when their server ends. */
+const GOING_AWAY_MS_MAX = 1000
 const INTERNAL_ERROR = 1011
 const TICK_MS = 1000
 const OPEN = 1
@@ -311,6 +315,8 @@ export class WebSockets<T> {
   private readonly open = new Set<ServerWebSocket<T>>()
   private readonly topics = new Map<string, Set<ServerWebSocket<T>>>()
   private timer: NodeJS.Timeout | null = null
+  /** Called when none is open any more. */
+  private emptied: (() => void) | undefined
   /** Of the upgrade that is under way. */
   private fields: [string, string][] = []
 
@@ -391,9 +397,21 @@ export class WebSockets<T> {
     for (const topic of topics) this.unsubscribe(ws, topic)
     topics.clear()
     this.open.delete(ws)
-    if (this.open.size > 0 || this.timer === null) return
+    if (this.open.size > 0) return
+    this.emptied?.()
+    if (this.timer === null) return
     clearInterval(this.timer)
     this.timer = null
+  }
+
+  /** Closes every socket with 1001, because its server ends; resolves when all have closed, or after a second for clients that do not answer. */
+  async goAway (): Promise<void> {
+    if (this.open.size === 0) return
+    const emptied = new Promise<void>(resolve => { this.emptied = resolve })
+    for (const ws of [...this.open]) ws.close(GOING_AWAY)
+    const timer = setTimeout(() => { this.emptied?.() }, GOING_AWAY_MS_MAX)
+    await emptied
+    clearTimeout(timer)
   }
 
   subscriberCount (topic: string): number { return this.topics.get(topic)?.size ?? 0 }

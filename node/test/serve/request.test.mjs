@@ -401,3 +401,22 @@ test('a GET with a body has no stream of it, can be cloned and copied without it
     await server.stop(true)
   }
 })
+
+test('routers and middleware put parameters and cookies of their own on a request, and trailers on a Response', async t => {
+  const own = (target, name, value) => {
+    target[name] = value
+    return [target[name], Object.keys(target)]
+  }
+  const seen = []
+  const see = request => {
+    seen.push(own(request, 'params', { id: '5' }), own(request, 'cookies', { a: 'b' }))
+    return new Lean('')
+  }
+  const server = serve({ hostname: '127.0.0.1', routes: { '/users/:name': see }, fetch: see })
+  t.after(() => server.close({ deadlineMs: 0 }))
+  for (const path of ['users/6', '']) await (await fetch(server.url.href + path)).text()
+  see(new OwnRequest('http://a.test/'))
+  const each = [[{ id: '5' }, ['params']], [{ a: 'b' }, ['params', 'cookies']]]
+  assert.deepEqual(seen, [...each, ...each, ...each])
+  assert.deepEqual(own(new Lean(''), 'trailers', 'mine'), ['mine', ['trailers']])
+})

@@ -499,7 +499,8 @@ for (const version of versions.filter(({ protocol }) => protocol === 'h2')) {
         stream.end()
         await once(stream, 'data')
         stream.close(8)
-        await over
+        const reason = await over
+        if (kind === 'a ReadableStream') assert.equal(reason.name, 'AbortError')
       })
     })
   }

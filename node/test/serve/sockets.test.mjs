@@ -185,6 +185,20 @@ for (const version of framed) {
     assert.equal(console.error.mock.callCount(), 2)
   })
 
+  test(`${name}: a server that is stopped at once closes its sockets with 1001, also one whose client says nothing to that`, async t => {
+    const codes = logged()
+    const server = served(t, version, { close: () => { codes.add('closed') } })
+    const clients = [await open(t, version, server.port), await open(t, version, server.port)]
+    const stopped = server.stop(true)
+    for (const client of clients) {
+      const [kind, bytes] = await client.next()
+      assert.deepEqual([kind, bytes.readUInt16BE(0)], [CLOSE, 1001])
+    }
+    await clients[0].write(closing(1001))
+    await stopped
+    await codes.until(log => log.length === 2)
+  })
+
   test(`${name}: a client that is silent is pinged, and ended when it says nothing to that`, async t => {
     const codes = logged()
     const server = served(t, version, { idleTimeout: 1, close: (ws, code) => { codes.add(code) } })
@@ -351,8 +365,8 @@ test('handlers may be exchanged while sockets are open, and stop(true) ends them
   await client.write(frame(TEXT, 'x'))
   assert.equal(String((await client.next())[1]), 'second')
   await server.stop(true)
-  assert.equal(await client.next(), null)
-  assert.deepEqual(await ended.until(log => log.length === 1), [[1006]])
+  assert.deepEqual([(await client.next())[0], await client.next()], [CLOSE, null])
+  assert.deepEqual(await ended.until(log => log.length === 1), [[1001]])
 })
 
 test('upgrade without handlers, and handlers that are none, are refused in words', async t => {

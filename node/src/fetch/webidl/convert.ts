@@ -55,3 +55,8 @@ export function shown (value: unknown): string {
   if (typeof value === 'symbol') return `Symbol(${value.description})`
   return typeof value === 'object' ? inspect(value) : typeof value === 'string' ? `"${value}"` : `${value as number}`
 }
+
+/** Puts a program's value on `object` in the place of an accessor that the standard does not have. */
+export function putOwn (object: object, name: string, value: unknown): void {
+  Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
+}
