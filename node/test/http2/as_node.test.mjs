@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import http from 'node:http'
+import net from 'node:net'
 import nodeHttp2 from 'node:http2'
 import { duplexPair } from 'node:stream'
 import test from 'node:test'
@@ -515,3 +516,67 @@ test('a session with an address of IPv6 asks for it in brackets', async t => {
   assert.deepEqual(await events(stream), ['ready', 'response', 'end', 0, 1])
   assert.equal(await asked, `[::1]:${port}`)
 })
+
+/** The frames of a session's end, as its server gets them: those behind the head of its request. */
+async function framesOfEnd (t, http2, end) {
+  const kinds = []
+  const server = net.createServer(socket => {
+    let bytes = Buffer.alloc(0)
+    let isBegun = false
+    socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+    socket.on('error', () => {}).on('end', () => { socket.end() }).on('close', () => { server.emit('over') })
+    socket.on('data', piece => {
+      bytes = Buffer.concat([bytes, piece])
+      if (!isBegun && bytes.length < 24) return
+      if (!isBegun) bytes = bytes.subarray(24)
+      isBegun = true
+      while (bytes.length >= 9 && bytes.length >= 9 + bytes.readUIntBE(0, 3)) {
+        const [kind, flags] = [bytes[3], bytes[4]]
+        if (kind === 3) kinds.push(['RST_STREAM', bytes.readUInt32BE(9)])
+        if (kind === 7) kinds.push(['GOAWAY', bytes.readUInt32BE(13)])
+        bytes = bytes.subarray(9 + bytes.readUIntBE(0, 3))
+        if (kind === 1 && (flags & 4) !== 0) server.emit('head')
+      }
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  const session = http2.connect(`http://127.0.0.1:${server.address().port}`)
+  session.on('error', () => {})
+  const stream = session.request({ ':method': 'POST' })
+  stream.on('error', () => {}).resume()
+  const over = once(server, 'over')
+  await once(server, 'head')
+  end(session)
+  await over
+  return kinds
+}
+
+for (const [name, http2] of Object.entries(MODULES)) {
+  test(`${name}: a session that is destroyed resets none of its streams, whose server learns of it by GOAWAY`, async t => {
+    for (const [given, code] of [[[], 0], [[8], 8], [[new Error('own')], 2], [[new Error('own'), 11], 11]]) {
+      assert.deepEqual(await framesOfEnd(t, http2, session => { session.destroy(...given) }), [['GOAWAY', code]])
+    }
+  })
+
+  test(`${name}: the streams of a client that is gone with a code have that code`, async t => {
+    const server = http2.createServer()
+    const closed = new Promise(resolve => {
+      server.on('stream', stream => {
+        stream.on('error', () => {}).on('close', () => { resolve(stream.rstCode) })
+        stream.respond()
+        stream.write('first')
+      })
+    })
+    server.on('sessionError', () => {})
+    const port = await listen(t, server)
+    const session = nodeHttp2.connect(`http://127.0.0.1:${port}`)
+    session.on('error', () => {})
+    const stream = session.request()
+    stream.on('error', () => {})
+    await once(stream, 'data')
+    session.destroy(11)
+    assert.equal(await closed, 11)
+  })
+}

@@ -33,6 +33,7 @@ const WEIGHT_DEFAULT = 16
 /** A session, as far as its streams need it. */
 export interface StreamOwner {
   readonly $machine: Machine | undefined
+  readonly destroyed: boolean
   readonly $isStrict: boolean
   /** The code of its end: the peer's GOAWAY, or its destruction. */
   readonly $endCode: number
@@ -197,7 +198,9 @@ export class ClientHttp2Stream extends Duplex {
       if (this.destroyed) this.$pendingWrite.settleOvertaken(hasRoom, this.errored)
       else this.$pendingWrite.settle()
     } while (!this.$pendingWrite.isSent)
-    machine.reset(streamId, code)
+    // The GOAWAY of a session that is destroyed, and its end, say enough: behind a reset without an error's code the server
+    // would take the body for whole.
+    if (!owner!.destroyed) machine.reset(streamId, code)
     owner!.$plan()
   }
 

@@ -534,7 +534,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   _destroy (error: Error | null, done: (error?: Error | null) => void): void {
     this.$dropEnd()
     const session = this.$of
-    const ended = session?.$endCode ?? NO_ERROR
+    const ended = session?.goawayCode || session?.$endCode || NO_ERROR
     let code = this.$isClosed ? this.rstCode : ended
     if (error != null) code = ended !== NO_ERROR ? ended : isAbort(error) ? CANCEL : INTERNAL_ERROR
     if (!this.$isClosed) this.$markClosed(code, true, true)
