@@ -541,6 +541,8 @@ export const differences = {
     'routes: not escaped, *': { reason: 'a route may be written as it is read', programs: 22 },
     'routes: a Response of a status, *': { reason: 'an etag is of a 200', of: ['client: '], programs: 10 },
     'routes: *, without fetch': { reason: 'a path without the method is a 405 with `allow` (RFC 9110 section 15.5.6)', of: ['client: '], programs: 20 },
+    'members: params of a request of a route': 'routers put parameters of their own on a request',
+    'members: cookies of a request of a route': 'middleware puts cookies of its own on a request',
     'sockets: *, the server closes, and sends': { reason: 'close is reported behind the handler that closes, not within it', of: ['server: '], programs: 7 },
     'sockets: *': { reason: 'the client gets the code of a rule that it broke, and `close` the words of the package ws', of: ['server: close', 'client: close'], programs: 84 }
   }
