@@ -3,7 +3,7 @@
 //! and to its test.
 
 use crate::budget::Rate;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Fields in one section, cookie crumbs counted one by one. Byte caps alone do not stop the
 /// HTTP/2 Bomb (CVE-2026-49975): tiny indexed fields decode to many.
@@ -537,6 +537,9 @@ impl Windows {
     }
 }
 
+/// Appends the value of the field `date` at an instant (RFC 9110 section 6.6.1).
+pub type WriteDate = fn(Instant, &mut Vec<u8>);
+
 crate::options! {
     /// Everything a machine needs to know, frozen into an `Arc` and shared by all connections.
     pub struct Config {
@@ -567,6 +570,8 @@ crate::options! {
         /// ([`Event::RequestRefused`](crate::http::Event::RequestRefused)), and not refused with a status.
         /// Default: false.
         pub hands_over_refusals: bool = false, with_hands_over_refusals;
+        /// Server: the date of answers that are the machine's own (4xx and 5xx). Default: none, of an owner without a clock.
+        pub date: Option<WriteDate> = None, with_date;
         /// HTTP/1.1 client: a request whose connection stays open says `connection: keep-alive`, which
         /// HTTP/1.1 implies (RFC 9112 section 9.3) and a peer of HTTP/1.0 needs. Default: false.
         pub sends_keep_alive: bool = false, with_sends_keep_alive;

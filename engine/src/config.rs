@@ -1,6 +1,8 @@
 //! Settings of a server and of a client: public fields with defaults, and a method `with_..` for each.
 //! Building checks them and freezes them into an `Arc` that all connections share.
 
+pub(crate) mod date;
+
 use crate::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -190,7 +192,7 @@ trunkline_core::options! {
         /// Connections that the kernel queues before they are accepted. Range: any; the system cuts it to its own bound
         /// (`net.core.somaxconn` on Linux). Default 1,024.
         pub backlog: u32 = 1024, with_backlog;
-        /// Whether a `date` field is added where the handler gave none (RFC 9110 section 6.6.1).
+        /// Whether a `date` field is added where the handler gave none, and to answers without one (RFC 9110 section 6.6.1).
         /// Default: true.
         pub date: bool = true, with_date;
     }
@@ -235,7 +237,8 @@ impl ServerConfig {
             .with_spelled_names(self.spelled_names)
             .with_needs_host(self.needs_host)
             .with_expectations(self.expectations)
-            .with_hands_over_refusals(self.hands_over_refusals);
+            .with_hands_over_refusals(self.hands_over_refusals)
+            .with_date(self.date.then_some(date::write_date));
         Ok(Arc::new(config))
     }
 }

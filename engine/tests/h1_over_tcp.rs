@@ -28,6 +28,24 @@ fn a_request_is_answered_with_length_and_date() {
 }
 
 #[test]
+fn a_request_that_is_refused_has_a_date_in_its_answer_unless_the_server_has_none() {
+    for dated in [true, false] {
+        let config = ServerConfig::default().with_date(dated);
+        let running = Server::bind("127.0.0.1:0")
+            .config(config)
+            .serve(service(async |_| {
+                Response::new(Full::new(Bytes::from("hi")))
+            }))
+            .unwrap();
+        let mut peer = Peer::connect(running.local_addr());
+        peer.sends("GET / HTTP/1.1\r\nhost: a\r\nbad\r\n\r\n");
+        let answer = peer.receives_until("\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+        assert_eq!(answer.contains("\r\ndate: "), dated, "{answer}");
+    }
+}
+
+#[test]
 fn a_request_is_answered_when_it_comes_byte_by_byte() {
     let running = Server::bind("127.0.0.1:0")
         .serve(service(async |request: Request<Body>| {

@@ -16,8 +16,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::service;
+use trunkline::client::{ClientTls, Protocols};
 use trunkline::core::error::Violation;
-use trunkline::{Body, ErrorKind, Running, Server, ServerConfig};
+use trunkline::{Body, Client, ErrorKind, Running, Server, ServerConfig};
 
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
@@ -223,4 +224,30 @@ fn a_reader_that_is_given_up_gets_a_reset_so_that_the_system_holds_nothing_for_i
     let error = socket.read_to_end(&mut bytes).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
     assert!(bytes.len() < LARGE, "{}", bytes.len());
+}
+
+#[test]
+fn a_head_that_is_too_large_is_answered_with_a_date_over_http_2_and_http_3() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let answer = |_: Request<Body>| async { Response::new(Body::from("ok")) };
+        let server = Server::bind("127.0.0.1:0").workers(1).http3(true);
+        let server = server.tls(trunkline::Tls::self_signed(["localhost"]).unwrap());
+        let running = server.serve(service(answer)).unwrap();
+        for protocols in [Protocols::H2Only, Protocols::H3Only] {
+            let client = Client::builder().tls(ClientTls::new().insecure());
+            let client = client.protocols(protocols).build().unwrap();
+            let url = format!("https://localhost:{}/", running.local_addr().port());
+            // One field more than are taken.
+            let request = (0..129).fold(client.get(url), |request, at| {
+                request.header(format!("x-{at}"), "v")
+            });
+            let response = request.send().await.unwrap();
+            assert_eq!(response.status(), 431, "{protocols:?}");
+            assert!(response.headers().contains_key("date"), "{protocols:?}");
+        }
+    });
 }

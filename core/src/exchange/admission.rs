@@ -4,6 +4,7 @@
 use super::{Framing, Session, Timed};
 use crate::error::{Misuse, Scope, Violation};
 use crate::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
+use crate::limits::Config;
 use std::time::Instant;
 
 impl Session {
@@ -128,12 +129,22 @@ pub(crate) fn is_answered(stream: &impl Timed) -> bool {
 
 /// The response to a request head that is too large: 431 (RFC 6585 section 5). `None`: the violation
 /// is another.
-pub(crate) fn too_large_answer(violation: Violation, version: Version) -> Option<ResponseHead> {
+pub(crate) fn too_large_answer(
+    config: &Config,
+    now: Instant,
+    violation: Violation,
+    version: Version,
+) -> Option<ResponseHead> {
     const STATUS: u16 = 431;
     if violation.h1_status() != STATUS {
         return None;
     }
     let mut fields = Fields::new();
+    if let Some(write) = config.date {
+        let mut date = Vec::new();
+        write(now, &mut date);
+        fields.push(Token::DATE, &date);
+    }
     fields.push(Token::CONTENT_LENGTH, b"0");
     ResponseHead::new(STATUS, fields, version).ok()
 }

@@ -8,7 +8,9 @@ use super::proxy::Proxy;
 use crate::error::Violation;
 use crate::http::head::reason;
 use crate::http::{Field, Fields, RequestHead, ResponseHead, Token};
+use crate::limits::WriteDate;
 use std::io::Write;
+use std::time::Instant;
 
 /// The body framing that a head announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,10 +198,15 @@ pub(super) fn response_head(
     out.extend_from_slice(b"\r\n");
 }
 
-/// Appends the whole answer to a request that broke a rule; the connection closes behind it.
-pub(super) fn refusal(out: &mut Vec<u8>, violation: Violation) {
+/// Appends the whole answer to a request that broke a rule, of this date; the connection closes behind it.
+pub(super) fn refusal(out: &mut Vec<u8>, violation: Violation, date: Option<(WriteDate, Instant)>) {
     let status = violation.h1_status();
     status_line(out, status, reason::usual(status).as_bytes());
+    if let Some((write, now)) = date {
+        out.extend_from_slice(b"date: ");
+        write(now, out);
+        out.extend_from_slice(b"\r\n");
+    }
     out.extend_from_slice(b"content-length: 0\r\nconnection: close\r\n\r\n");
 }
 

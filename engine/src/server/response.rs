@@ -1,9 +1,7 @@
 //! Rules of a server's response: the fields that the server adds to a handler's, those that it leaves
 //! out, and the length of the body.
 
-mod date;
-
-use date::with_date;
+use crate::config::date::with_date;
 use http::header::{self, HeaderMap};
 use http::{Response, StatusCode};
 use std::sync::Arc;

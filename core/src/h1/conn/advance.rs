@@ -54,7 +54,7 @@ impl Conn {
         self.unsettled = false;
         self.awaits_write = false;
         loop {
-            while self.advance_front() {}
+            while self.advance_front(Some(now)) {}
             let may_parse = matches!(self.receiving, Receiving::Head(_))
                 && self.exchanges.len() < PIPELINED_REQUESTS_MAX
                 && !self.is_backed_up();
@@ -85,7 +85,8 @@ impl Conn {
     }
 
     /// Goes on with the first exchange; true when another one is first now.
-    pub(super) fn advance_front(&mut self) -> bool {
+    /// `now`: a server's, which dates its own answers.
+    pub(super) fn advance_front(&mut self, now: Option<Instant>) -> bool {
         let draining = self.draining;
         let Some(front) = self.exchanges.front_mut() else {
             return false;
@@ -99,7 +100,8 @@ impl Conn {
                     return false;
                 }
                 if violation.h1_status() != 0 {
-                    encode::refusal(self.outbox.buffer(), violation);
+                    let date = self.config.date.zip(now);
+                    encode::refusal(self.outbox.buffer(), violation, date);
                 }
                 self.finish(Closed::ByUs(violation));
                 false

@@ -388,7 +388,7 @@ impl Conn {
         if side == Side::Client {
             self.stop_upload();
             // Bytes that follow in this read belong to the next exchange.
-            while self.advance_front() {}
+            while self.advance_front(None) {}
         }
     }
 

@@ -118,7 +118,7 @@ impl Conn {
     ) -> Result<(), Violation> {
         self.session.note_refused(violation);
         charge_violation(self, now, violation)?;
-        let code = match too_large_answer(violation, Version::Http2) {
+        let code = match too_large_answer(self.session.config(), now, violation, Version::Http2) {
             Some(head) => {
                 self.write_response(id, &head, true);
                 H2Code::NO_ERROR

@@ -105,7 +105,7 @@ impl Conn {
     ) -> Result<(), Violation> {
         let stream = self.streams.get(id);
         let is_head = stream.is_some_and(|stream| stream.received.awaits_head());
-        let answer = too_large_answer(violation, Version::Http3)
+        let answer = too_large_answer(self.session.config(), now, violation, Version::Http3)
             .filter(|head| self.check_size(head.section()).is_ok());
         let Some(head) = answer.filter(|_| self.session.is_server() && is_head) else {
             return self.break_stream(now, id, violation);

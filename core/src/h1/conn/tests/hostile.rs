@@ -517,3 +517,15 @@ fn a_first_line_that_is_none_is_refused_before_the_head_ends() {
         assert_eq!(wrote, "", "{begun}");
     }
 }
+
+#[test]
+fn an_owner_with_a_clock_has_a_date_in_refusals() {
+    let config = Config::default().with_date(Some(|_, out| out.extend_from_slice(b"today")));
+    let mut script = Script::new(Side::Server, config);
+    script.connection_lists("GET / HTTP/1.1\r\nbad\r\n\r\n");
+    let wrote = String::from_utf8_lossy(&script.written).into_owned();
+    assert!(
+        wrote.starts_with("HTTP/1.1 400 Bad Request\r\ndate: today\r\n"),
+        "{wrote}"
+    );
+}

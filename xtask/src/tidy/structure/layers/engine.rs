@@ -285,7 +285,6 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/server/registry",
         &["places", "shedding", "activity"],
     ),
-    ("engine/src/server/response", &["date"]),
     (
         "engine/src/server/tower",
         &[

@@ -15,13 +15,18 @@ struct Date {
 }
 
 /// Gives `write` the date of `now`.
-pub(super) fn with_date(now: Instant, write: impl FnOnce(&[u8])) {
+pub(crate) fn with_date(now: Instant, write: impl FnOnce(&[u8])) {
     DATE.with_borrow_mut(|date| {
         if date.good_until.is_none_or(|until| until <= now) {
             date.renew(now);
         }
         write(date.text.as_bytes());
     })
+}
+
+/// Appends the date of `now`.
+pub(super) fn write_date(now: Instant, out: &mut Vec<u8>) {
+    with_date(now, |date| out.extend_from_slice(date));
 }
 
 impl Date {
