@@ -183,7 +183,7 @@ export const differences = {
     'fetches: *, fields that are sent': 'the user agent is that of the fetch of Node.js',
     'ways: h1, ProxyAgent: a tunnel and its credentials': 'a tunnel carries more than one request',
     'ways: *, ProxyAgent: refusals': 'the refusal says why',
-    'ways: h2, channels: *': { reason: 'messages of channels are the same on every version', of: ['client: request:'], programs: 3 },
+    'ways: h2, channels: *': { reason: 'messages of channels are the same on every version', of: ['client: request:'], programs: 4 },
     'ways: expectContinue over HTTP/2, beside no body': 'a request without a body expects no 100 (Continue) (RFC 9110 section 10.1.1)',
     'ways: ProxyAgent: the fields of a CONNECT': 'a CONNECT that becomes a tunnel asks neither for the end of its connection nor for its persistence (RFC 9112 appendix C.2.2)',
     'ways: ProxyAgent: options that are refused': CLASS,

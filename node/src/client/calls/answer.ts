@@ -197,7 +197,8 @@ export class Body extends LazyReadable {
     if (!this.isEnded) {
       // Nothing of what the exchange says of its end is news.
       this.isEnded = true
-      this.#bodySource.abort(why ?? new RequestAbortedError())
+      // As with undici, what watches the exchange gets no reason of its reader's.
+      this.#bodySource.abort(new RequestAbortedError())
     }
     this.held = []
     this.#bodySource.onBodyClosed()

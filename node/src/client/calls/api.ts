@@ -173,7 +173,6 @@ class Following {
 class RequestHandler extends Following implements NewHandler, BodySource {
   private answer: Answer | null = null
   private untaken = 0
-  private hasEnded = false
 
   constructor (options: RequestExtras, private reported: AnswerCallback | null) { super(options) }
 
@@ -204,12 +203,12 @@ class RequestHandler extends Following implements NewHandler, BodySource {
   onBodyClosed (): void { this.over() }
 
   protected override onAborted (reason: Error): void {
-    if (this.hasEnded) this.answer!.body.destroy(reason)
+    // Not there yet where the signal has aborted before the call.
+    if (this.answer != null) this.answer.body.destroy(reason)
     else super.onAborted(reason)
   }
 
   onResponseEnd (_: DispatchController, trailers: Fields): void {
-    this.hasEnded = true
     addFields(this.answer!.trailers, trailers)
     this.answer!.body.finish()
   }
@@ -218,8 +217,6 @@ class RequestHandler extends Following implements NewHandler, BodySource {
     const { reported } = this
     this.reported = null
     this.endBody(error)
-    // A body that fails may have bytes to read yet.
-    this.hasEnded = this.answer !== null
     if (this.answer === null) this.over()
     if (reported !== null) queueMicrotask(() => { reported(error, this.failed as never) })
     else this.answer?.body.break(error)

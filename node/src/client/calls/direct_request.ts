@@ -74,7 +74,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
 
   /** The signal counts until the body is closed, which may be behind the end of the exchange. */
   private onAborted (reason: Error): void {
-    if (this.isOver) this.answer?.body.destroy(reason)
+    if (this.answer !== null) this.answer.body.destroy(reason)
     else this.abort(reason)
   }
 

@@ -164,7 +164,7 @@ export class Head {
       case Rule.Expect:
         throw new NotSupportedError('expect header not supported')
       default:
-        throw new InvalidArgumentError(`invalid ${key} header`)
+        throw new InvalidArgumentError(`invalid ${key.toLowerCase()} header`)
     }
   }
 }

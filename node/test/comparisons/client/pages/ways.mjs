@@ -145,6 +145,23 @@ export default {
       const aborted = p.client(slow.url)
       await listening(p, async () => { const controller = new AbortController(); const call = aborted.request({ ...get, signal: controller.signal }).catch(() => {}); await slow.asked(); await after(20); controller.abort(); await call })
     },
+    'channels: a body that is ended before it has all come': async p => {
+      const server = await p.serve((request, response) => { response.write('begin') })
+      const controller = new AbortController()
+      const ends = { 'its destroy': body => { body.destroy() }, 'its destroy with an error': body => { body.destroy(new Error('mine')) }, 'a signal': () => { controller.abort(new Error('of the signal')) } }
+      for (const [label, end] of Object.entries(ends)) {
+        const client = p.client(server.url)
+        p.log(label)
+        await listening(p, async () => {
+          const { body } = await client.request({ ...get, signal: controller.signal })
+          const closed = new Promise(resolve => { body.on('error', () => {}).on('close', resolve) })
+          await new Promise(resolve => { body.once('data', resolve) })
+          end(body)
+          await closed
+          await turns(2)
+        })
+      }
+    },
     'channels: fields that a subscriber adds': async p => {
       const server = await p.serve((request, response) => { response.end(request.headers['x-added']) })
       const client = p.client(server.url)
