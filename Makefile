@@ -27,7 +27,7 @@ comparisons: ; @$(XTASK) comparisons
 wpt: ; @$(XTASK) wpt
 apps: ; @$(XTASK) apps $(NAME)
 interop: ; @$(XTASK) interop
-flake: ; @$(XTASK) flake $(N) $(FILE)
+flake: ; @$(XTASK) flake $(N) $(FILE) $(PAUSE)
 fuzz: ; @$(XTASK) fuzz
 sanitize: ; @$(XTASK) sanitize
 mutants: ; @$(XTASK) mutants

@@ -97,9 +97,9 @@ fn a_reset_cancels_the_handler() {
         .unwrap();
     let mut peer = FramePeer::connect(running.local_addr());
     peer.sends(&Frame::new(kind::HEADERS, 0x5, 1, GET));
-    was_entered.recv_timeout(Duration::from_secs(20)).unwrap();
+    was_entered.recv_timeout(Duration::from_secs(60)).unwrap();
     peer.sends(&Frame::new(kind::RST_STREAM, 0, 1, &[0, 0, 0, 8]));
-    was_dropped.recv_timeout(Duration::from_secs(20)).unwrap();
+    was_dropped.recv_timeout(Duration::from_secs(60)).unwrap();
     assert_eq!(running.metrics().violations, []);
 }
 
@@ -134,7 +134,7 @@ fn a_drain_says_goaway_twice_and_answers_what_came_between() {
         .unwrap();
     let mut peer = FramePeer::connect(running.local_addr());
     peer.sends(&Frame::new(kind::HEADERS, 0x5, 1, GET));
-    was_entered.recv_timeout(Duration::from_secs(20)).unwrap();
+    was_entered.recv_timeout(Duration::from_secs(60)).unwrap();
     let draining = std::thread::spawn(move || {
         support::runtime().block_on(running.drain(Duration::from_secs(30)))
     });
@@ -145,7 +145,7 @@ fn a_drain_says_goaway_twice_and_answers_what_came_between() {
         "all ids still pass"
     );
     peer.sends(&Frame::new(kind::HEADERS, 0x5, 3, GET));
-    was_entered.recv_timeout(Duration::from_secs(20)).unwrap();
+    was_entered.recv_timeout(Duration::from_secs(60)).unwrap();
     let ping = peer.receives(kind::PING);
     peer.sends(&Frame::new(kind::PING, 0x1, 0, &ping.payload));
     let last = peer.receives(kind::GOAWAY);

@@ -146,7 +146,7 @@ fn several_workers_share_the_port_and_every_connection_is_served() {
             Origin::with_workers(4, generous(), |_| async { Response::new(Body::full("ok")) });
         for _ in 0..20 {
             let client = origin.client().build().unwrap();
-            let done = tokio::time::timeout(Duration::from_secs(20), async {
+            let done = tokio::time::timeout(Duration::from_secs(60), async {
                 for _ in 0..10 {
                     get(&client, origin.url("/")).await;
                 }

@@ -85,7 +85,8 @@ fn a_killed_server_whose_successor_knows_nothing_of_it_costs_an_http3_client_no_
         let stuck = tokio::spawn(client.post(server.url("/stuck")).send());
         until_stuck(&mut server).await;
         let server = server.kill_and_start_again(Key::OfItsOwn).await;
-        while client.stats()[0].suspect == 0 {
+        // On a busy machine it may have been suspected and given up between two looks.
+        while client.stats()[0].suspect == 0 && !stuck.is_finished() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         assert_eq!(get(&client, server.url("/")).await, "second");

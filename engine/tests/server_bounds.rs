@@ -34,7 +34,7 @@ fn server(config: ServerConfig) -> Running {
 fn connect(address: SocketAddr) -> TcpStream {
     let socket = TcpStream::connect(address).unwrap();
     socket
-        .set_read_timeout(Some(Duration::from_secs(20)))
+        .set_read_timeout(Some(Duration::from_secs(60)))
         .unwrap();
     socket
 }
@@ -174,7 +174,7 @@ fn who_is_too_slow_is_named_to_the_handler_the_log_and_the_metrics_on_http_2() {
 #[track_caller]
 fn reported(running: &Running, receives: &Receiver<ErrorKind>, logged: &Mutex<Vec<String>>) {
     let due = Violation::BodyTooSlow;
-    let received = receives.recv_timeout(Duration::from_secs(20)).unwrap();
+    let received = receives.recv_timeout(Duration::from_secs(60)).unwrap();
     assert_eq!(received, ErrorKind::Violation(due));
     let logged = logged.lock().unwrap();
     assert!(

@@ -105,7 +105,7 @@ fn hints_from_another_thread_go_out_while_the_handler_waits() {
             // The second goes out when nothing else is left to do on the connection.
             for link in ["</c>", "</d>"] {
                 interim_sender.send(interim(103, link)).unwrap();
-                let wait = std::time::Duration::from_secs(20);
+                let wait = std::time::Duration::from_secs(60);
                 receives.lock().unwrap().recv_timeout(wait).unwrap();
             }
             may_answer.send(()).unwrap();

@@ -22,7 +22,7 @@ use trunkline::{
 };
 
 /// A wait that a test ends long before.
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(60);
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
 fn identity(name: &str) -> (Tls, CertificateDer<'static>) {

@@ -53,7 +53,7 @@ impl Secure {
         let connection = ClientConnection::new(Arc::new(config), name).unwrap();
         let socket = TcpStream::connect(self.running.local_addr()).unwrap();
         socket
-            .set_read_timeout(Some(Duration::from_secs(20)))
+            .set_read_timeout(Some(Duration::from_secs(60)))
             .unwrap();
         StreamOwned::new(connection, socket)
     }

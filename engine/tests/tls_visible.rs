@@ -133,7 +133,7 @@ fn what_is_no_tls_and_who_leaves_are_counted_by_their_kinds() {
     let serving = Serving::start();
     let connect = || {
         let socket = TcpStream::connect(serving.running.local_addr()).unwrap();
-        let patience = Duration::from_secs(20);
+        let patience = Duration::from_secs(60);
         socket.set_read_timeout(Some(patience)).unwrap();
         socket
     };

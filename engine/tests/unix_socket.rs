@@ -50,7 +50,7 @@ fn hello(server: Server<UnixSocket>) -> Running<SocketAddr> {
 fn connect(path: &Path) -> UnixStream {
     let socket = UnixStream::connect(path).unwrap();
     // A test that waits in vain fails instead of hanging.
-    let patience = Some(Duration::from_secs(20));
+    let patience = Some(Duration::from_secs(60));
     socket.set_read_timeout(patience).unwrap();
     socket
 }
@@ -201,7 +201,7 @@ fn the_file_goes_when_nobody_is_accepted_any_more_and_what_is_open_finishes() {
     let mut peer = connect(&folder.socket());
     peer.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
         .unwrap();
-    begins.recv_timeout(Duration::from_secs(20)).unwrap();
+    begins.recv_timeout(Duration::from_secs(60)).unwrap();
     let draining = std::thread::spawn(move || {
         let drained = running.drain(Duration::from_secs(20));
         runtime().block_on(drained)
@@ -272,7 +272,7 @@ fn several_workers_share_a_socket_and_each_accepts() {
     for _ in 0..workers {
         let path = path.clone();
         askers.push(std::thread::spawn(move || ask(&path)));
-        entered.recv_timeout(Duration::from_secs(20)).unwrap();
+        entered.recv_timeout(Duration::from_secs(60)).unwrap();
     }
     for asker in askers {
         assert!(asker.join().unwrap().ends_with("\r\n\r\nhi"));
@@ -336,7 +336,7 @@ fn a_name_of_linux_has_no_file() {
         Some(name.as_bytes())
     );
     let mut peer = UnixStream::connect_addr(&address).unwrap();
-    peer.set_read_timeout(Some(Duration::from_secs(20)))
+    peer.set_read_timeout(Some(Duration::from_secs(60)))
         .unwrap();
     peer.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
         .unwrap();

@@ -41,7 +41,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   release PART   a step of the workflow that releases: check [TAG] (all of them, as a dry run), versions TAG,
                  notes [TAG], program, npm FILE.., sbom, checksums
   features       the engine with its features alone and combined, with the oldest compiler, and its crates counted
-  flake N FILE   the tests of one file, N times
+  flake N FILE [PAUSE]   the tests of one file, N times, with pauses of PAUSE seconds
   fuzz [SECONDS] [TARGET..]   every target for so many seconds (default 60)
   sanitize [PART..]   Miri, loom, AddressSanitizer (miri-core, miri, loom, address)
   generate       files that are rendered from a table (node/channel.toml, docs/promises.toml, the differences of the comparisons)

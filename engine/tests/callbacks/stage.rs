@@ -183,7 +183,7 @@ impl TestServer {
         }
     }
     pub(crate) fn receives(&self) -> Recorded {
-        self.received.recv_timeout(Duration::from_secs(20)).unwrap()
+        self.received.recv_timeout(Duration::from_secs(60)).unwrap()
     }
     /// A request, on a connection that it is the first on, came whole.
     pub(crate) fn receives_a_request(&self, version: Version, path: &str) {

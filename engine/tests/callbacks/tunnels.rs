@@ -271,6 +271,6 @@ fn what_is_ordered_for_a_connection_that_is_closed_is_forgotten() {
             let (commands, handle) = &connections_open[at];
             commands.send(*handle, Bytes::from_owner(DropSignal(dropped)), true);
         });
-        drops.recv_timeout(Duration::from_secs(20)).unwrap();
+        drops.recv_timeout(Duration::from_secs(60)).unwrap();
     }
 }

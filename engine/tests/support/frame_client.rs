@@ -68,7 +68,7 @@ impl FramePeer {
         socket.set_nodelay(true).unwrap();
         // A test that waits in vain fails instead of hanging.
         socket
-            .set_read_timeout(Some(Duration::from_secs(20)))
+            .set_read_timeout(Some(Duration::from_secs(60)))
             .unwrap();
         Self { socket }
     }

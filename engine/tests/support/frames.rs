@@ -63,7 +63,7 @@ impl FramePeer {
     /// Takes a connection and its preface.
     pub(crate) fn accept(listener: &TcpListener) -> Self {
         let socket = accepted(listener);
-        let patience = Some(Duration::from_secs(20));
+        let patience = Some(Duration::from_secs(60));
         socket.set_read_timeout(patience).unwrap();
         let mut peer = Self {
             socket,

@@ -55,7 +55,7 @@ impl Peer {
         socket.set_nodelay(true).unwrap();
         // A test that waits in vain fails instead of hanging.
         socket
-            .set_read_timeout(Some(Duration::from_secs(20)))
+            .set_read_timeout(Some(Duration::from_secs(60)))
             .unwrap();
         Self { socket }
     }

@@ -1,18 +1,29 @@
-//! `flake N FILE`: one file of tests, N times over; says how many runs failed.
+//! `flake N FILE [PAUSE]`: one file of tests, N times over; says how many runs failed.
+
+mod paused;
 
 use crate::tools::{cargo, run};
 use crate::{Outcome, node, root};
 use std::process::Command;
+use std::time::Duration;
 
-const USAGE: &str = "usage: flake N FILE, N from 1 to 1000, FILE node/test/FOLDER/NAME.test.mjs, \
-    CRATE/tests/NAME.rs or CRATE/tests/NAME/main.rs";
+const USAGE: &str = "usage: flake N FILE [PAUSE], N from 1 to 1000, FILE node/test/FOLDER/NAME.test.mjs, \
+    CRATE/tests/NAME.rs or CRATE/tests/NAME/main.rs, PAUSE from 1 to 60: seconds for which all of its \
+    processes are stopped, each 3 to 10 s";
 /// A run of a file is seconds; a thousand of them is the longest that is worth waiting for.
 const RUNS_MAX: u32 = 1000;
 
 /// Runs the tests of a file again and again.
 pub(crate) fn flake(args: &[String]) -> Outcome {
-    let [times, file] = args else {
-        return Err(USAGE.into());
+    let (times, file, pause) = match args {
+        [times, file] => (times, file, None),
+        [times, file, pause] => (times, file, Some(pause)),
+        _ => return Err(USAGE.into()),
+    };
+    let pause = match pause.map(|it| it.parse().ok().filter(|it| (1..=60).contains(it))) {
+        Some(None) => return Err(USAGE.into()),
+        Some(Some(seconds)) => Some(Duration::from_secs(seconds)),
+        None => None,
     };
     let times = times.parse().ok().filter(|n| (1..=RUNS_MAX).contains(n));
     let times: u32 = times.ok_or(USAGE)?;
@@ -53,7 +64,11 @@ pub(crate) fn flake(args: &[String]) -> Outcome {
     };
     for time in 1..=times {
         eprintln!("== {time} of {times}");
-        failed += u32::from(run(&mut once()).is_err());
+        let outcome = match pause {
+            Some(pause) => paused::run(&mut once(), pause),
+            None => run(&mut once()),
+        };
+        failed += u32::from(outcome.is_err());
     }
     match failed {
         0 => {
