@@ -324,7 +324,7 @@ export class Http2ServerResponse implements Face {
   /** Tools that trace requests put a method of their own in the place of `emit` of node's responses, and end a span with
    * one of these events. */
   emit (event: string | symbol, ...given: any[]): boolean {
-    if (event === 'pipe') pipeFile(given[0], this, this.$stream.$written)
+    if (event === 'pipe') pipeFile(given[0], this, this.$stream.$written, ownWrite)
     else if (event === 'unpipe') unpipeFile(given[0] as object)
     const emit = event === 'finish' || event === 'close' ? ServerResponse.prototype.emit : Stream.prototype.emit
     return emit.call(this as unknown as ServerResponse, event as string, ...given)
@@ -361,3 +361,5 @@ Object.setPrototypeOf(prototype, NodeResponse.prototype as object)
 for (const name of ['writeInformation', 'writableNeedDrain', 'writableObjectMode'] as const) {
   if (!(name in NodeResponse.prototype)) delete (prototype as Partial<Http2ServerResponse>)[name]
 }
+
+const { write: ownWrite } = Http2ServerResponse.prototype

@@ -18,6 +18,7 @@ interface LazyDuplex extends Duplex {
 
 /** Makes `prototype` one of Duplex, whose members that need its state call `$become` when they are first touched. */
 export function makeLazy (prototype: object): void {
+  const { write: ownWrite } = prototype as { write: unknown }
   Object.setPrototypeOf(prototype, Duplex.prototype)
   for (const name of ['_readableState', '_writableState']) {
     Object.defineProperty(prototype, name, {
@@ -35,7 +36,7 @@ export function makeLazy (prototype: object): void {
   Object.defineProperty(prototype, 'emit', {
     value (this: LazyDuplex, event: string, ...given: unknown[]) {
       if (event === 'error') this.$become()
-      else if (event === 'pipe') pipeFile(given[0], this, this.$written)
+      else if (event === 'pipe') pipeFile(given[0], this, this.$written, ownWrite)
       else if (event === 'unpipe') unpipeFile(given[0] as object)
       return Duplex.prototype.emit.call(this as unknown as Duplex, event, ...given)
     },

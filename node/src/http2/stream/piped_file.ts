@@ -52,11 +52,9 @@ let shared = Buffer.alloc(0)
 class PipedFile {
   /** The listener by which `pipe` writes: while it is the only one, nothing else sees the pieces. */
   private readonly listener: unknown
-  private readonly write: unknown
 
-  constructor (private readonly source: PipedStream, private readonly sink: FileSink, private readonly pieces: WrittenPieces) {
+  constructor (private readonly source: PipedStream, private readonly sink: FileSink, private readonly pieces: WrittenPieces, private readonly ownWrite: unknown) {
     this.listener = source._events.data
-    this.write = sink.write
   }
 
   /** In the place of the stream's `_read`: writes pieces until the file ends, the sink has no room, or something else reads too. */
@@ -102,7 +100,7 @@ class PipedFile {
     const { source, sink } = this
     const { pipes } = source._readableState
     return source.readableFlowing === true && pipes.length === 1 && pipes[0] === sink && source._events.data === this.listener &&
-      sink.write === this.write && source.readableEncoding === null && source.readableLength === 0 &&
+      sink.write === this.ownWrite && source.readableEncoding === null && source.readableLength === 0 &&
       source.listenerCount('readable') === 0 && source.push === Readable.prototype.push && source.emit === Readable.prototype.emit
   }
 
@@ -118,8 +116,10 @@ const waiting = new WeakMap<object, () => void>()
 /** Files whose `_read` is that of a `PipedFile`. */
 const piped = new WeakSet<object>()
 
-/** A source begins to be piped into `sink`. */
-export function pipeFile (given: unknown, sink: FileSink, pieces: WrittenPieces): void {
+/** A source begins to be piped into `sink`. `ownWrite`: the `write` of its class. Another in its place, as compressing middleware puts there, may keep its
+ * pieces, whose memory is used again. */
+export function pipeFile (given: unknown, sink: FileSink, pieces: WrittenPieces, ownWrite: unknown): void {
+  if (sink.write !== ownWrite) return
   if (!(given instanceof ReadStream) || Object.getPrototypeOf(given) !== ReadStream.prototype) return
   const source = given as unknown as PipedStream
   if (source._read !== readByNode && !piped.has(source)) return
@@ -127,7 +127,7 @@ export function pipeFile (given: unknown, sink: FileSink, pieces: WrittenPieces)
   readCached ??= load().readCached
   if (shared.length === 0) shared = Buffer.allocUnsafeSlow(PIECE_BYTES)
   piped.add(source)
-  const file = new PipedFile(source, sink, pieces)
+  const file = new PipedFile(source, sink, pieces, ownWrite)
   Object.defineProperty(source, '_read', { value: (wanted: number) => { file.read(wanted) }, writable: true, enumerable: false, configurable: true })
 }
 

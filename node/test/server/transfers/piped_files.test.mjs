@@ -18,9 +18,10 @@ const folder = fs.mkdtempSync(join(tmpdir(), 'trunkline-piped-'))
 after(() => { fs.rmSync(folder, { recursive: true }) })
 const PIECE = 64 * 1024
 const SIZES = [0, 1, 4_000, 30_000, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 2_000_001]
+/** No piece has the bytes of another. */
 const fileOf = size => {
   const name = join(folder, String(size))
-  if (!fs.existsSync(name)) fs.writeFileSync(name, Uint8Array.from({ length: size }, (_, at) => (at * 31) >> 3))
+  if (!fs.existsSync(name)) fs.writeFileSync(name, Uint8Array.from({ length: size }, (_, at) => ((at * 31) >> 3) + 7 * Math.floor(at / PIECE)))
   return name
 }
 const LARGE = 2_000_001
@@ -68,6 +69,20 @@ const PROGRAMS = {
     const { write } = response
     response.write = function (piece, ...rest) { return write.call(this, Buffer.from(piece).reverse(), ...rest) }
     open(fileOf(PIECE)).pipe(response)
+  },
+  'a response whose changed write keeps its pieces, as one that compresses': ({ response, open }) => {
+    const kept = []
+    const { write } = response
+    response.write = piece => {
+      kept.push(piece)
+      return true
+    }
+    const source = open(fileOf(LARGE))
+    source.pipe(response, { end: false })
+    source.on('end', () => {
+      response.write = write
+      response.end(Buffer.concat(kept))
+    })
   },
   'a response that does not end with it': ({ response, open }) => {
     const source = open(fileOf(PIECE))

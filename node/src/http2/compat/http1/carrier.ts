@@ -337,7 +337,8 @@ function read (this: Request): void {
   this._readableState.readingMore = false
   this._carrier.intake.read(this)
 }
-function pipeInto (this: CarriedResponse, source: unknown): void { pipeFile(source, this, this[carried]) }
+const { write: ownWrite } = originals
+function pipeInto (this: CarriedResponse, source: unknown): void { pipeFile(source, this, this[carried], ownWrite) }
 function reportFinished (this: CarriedResponse): void { this[carried].onFinish() }
 
 function storeHeader (this: CarriedResponse, first: string, headers: unknown): void {
