@@ -23,6 +23,17 @@ async function isCut (conversation) {
   await assert.rejects(conversation.rest())
 }
 
+/**
+ * Other requests of the client are answered. Some at once, since a server waits 30 s for a reader that takes nothing,
+ * in which 20 requests one after the other do not end on a machine that pauses.
+ */
+async function othersAreAnswered (client) {
+  for (let round = 0; round < 4; round++) {
+    const answers = await Promise.all(Array.from({ length: 5 }, () => client.ask('/five')))
+    for (const answer of answers) assert.equal(text(answer), 'hello')
+  }
+}
+
 export const behaviours = [
   {
     name: 'every method is told as it is, with what was asked for',
@@ -228,7 +239,7 @@ export const behaviours = [
       const conversation = client.begin(`/slow?to=${word}`)
       conversation.end()
       await conversation.head
-      for (let round = 0; round < 20; round++) assert.equal(text(await client.ask('/five')), 'hello')
+      await othersAreAnswered(client)
       const made = notes.counted(word)
       assert.ok(made < SLOW_PIECES, `all ${made} pieces were made for nobody`)
       assert.equal((await conversation.rest()).body.length, SLOW_PIECES * SLOW_PIECE_BYTES)
@@ -247,7 +258,7 @@ export const behaviours = [
         conversation.end()
       })()
       await notes.until(word, 'came')
-      for (let round = 0; round < 20; round++) assert.equal(text(await client.ask('/five')), 'hello')
+      await othersAreAnswered(client)
       assert.ok(given < mebibytes, 'all of it was taken, and nobody had read')
       notes.gate(word).open()
       await upload
