@@ -39,12 +39,7 @@ const TEST_THREADS: &str = "4";
 /// Files of the package's tests whose loop is cut into jobs, so that none takes long, by their path's
 /// beginning, of which the first that fits counts: a job per line of Node.js, and per version of HTTP. A count that is not that of the loop
 /// makes jobs longer or empty; the loop is run as a whole with any.
-const SHARES: [(&str, usize); 4] = [
-    ("lines/undici.", 4),
-    ("lines/fetch.", 4),
-    ("lines/", 2),
-    ("server/suite.", 5),
-];
+const SHARES: [(&str, usize); 2] = [("lines/", 2), ("server/suite.", 5)];
 /// Files that are begun first, by the beginning of their path: one that takes a minute would otherwise run alone at the end.
 const LONG: [&str; 5] = [
     "lines/",

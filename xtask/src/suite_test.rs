@@ -19,10 +19,6 @@ fn the_files_of_tests_in_every_folder_are_found_and_those_of_installed_packages_
 
 #[test]
 fn a_file_with_a_loop_over_lines_or_versions_is_a_job_for_each_and_any_other_file_is_one() {
-    assert_eq!(
-        shares_of("lines/fetch.test.mjs"),
-        ["1/4", "2/4", "3/4", "4/4"]
-    );
     assert_eq!(shares_of("lines/life.test.mjs"), ["1/2", "2/2"]);
     assert_eq!(shares_of("server/suite.test.mjs").len(), 5);
     assert_eq!(shares_of("server/life.test.mjs"), ["1/1"]);

@@ -368,9 +368,9 @@ def configuration(arguments):
     made = QuicConfiguration(is_client=True, alpn_protocols=["h3"], server_name="localhost")
     made.verify_mode = ssl.CERT_REQUIRED
     made.load_verify_locations(cafile=arguments.root)
-    if arguments.case == "datagrams":
+    if arguments.cases == ["datagrams"]:
         made.max_datagram_frame_size = 65535
-    if arguments.case == "versions":
+    if arguments.cases == ["versions"]:
         # First a reserved version, which no peer supports (RFC 9000 section 15), then version 1.
         made.original_version = 0x1A2A3A4A
         made.supported_versions = [0x1A2A3A4A, QuicProtocolVersion.VERSION_1]
@@ -400,12 +400,21 @@ async def main():
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--root", required=True)
     parser.add_argument("--number", type=int, default=1)
-    parser.add_argument("case", choices=[*CASES, "early", "half-open"])
+    parser.add_argument("cases", nargs="+", choices=[*CASES, "early", "half-open"])
     arguments = parser.parse_args()
-    if arguments.case == "half-open":
+    if arguments.cases == ["half-open"]:
         return await half_open(arguments)
-    if arguments.case == "early":
+    if arguments.cases == ["early"]:
         return await early(arguments)
+    for name in arguments.cases:
+        # The output of one among several begins with its name.
+        if len(arguments.cases) > 1:
+            print("==", name)
+        await carry_out(name, arguments)
+
+
+async def carry_out(name, arguments):
+    """One case on a connection of its own."""
     opening = connect(
         "127.0.0.1",
         arguments.port,
@@ -414,7 +423,7 @@ async def main():
     )
     async with opening as client:
         client.port = arguments.port
-        await CASES[arguments.case](client)
+        await CASES[name](client)
 
 
 asyncio.run(asyncio.wait_for(main(), 100))

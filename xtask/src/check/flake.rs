@@ -12,6 +12,8 @@ const USAGE: &str = "usage: flake N FILE [PAUSE], N from 1 to 1000, FILE node/te
     processes are stopped, each 3 to 10 s";
 /// A run of a file is seconds; a thousand of them is the longest that is worth waiting for.
 const RUNS_MAX: u32 = 1000;
+/// Milliseconds for a file of the package's tests. One whose processes are stopped for most of the time has six times as many.
+const FILE_MS_MAX: u32 = 300_000;
 
 /// Runs the tests of a file again and again.
 pub(crate) fn flake(args: &[String]) -> Outcome {
@@ -51,11 +53,13 @@ pub(crate) fn flake(args: &[String]) -> Outcome {
         Some(FlakyProgram::Node) => {
             let origin = node::prepare()?;
             let file = root().join(file);
+            let limit = FILE_MS_MAX * if pause.is_some() { 6 } else { 1 };
             Box::new(move || {
                 let mut command = Command::new("node");
                 let ends = root().join("node/test/support/ends.mjs");
                 command.arg(format!("--import={}", ends.display()));
-                command.args(["--test", "--test-timeout=300000"]).arg(&file);
+                command.arg("--test").arg(format!("--test-timeout={limit}"));
+                command.arg(&file);
                 command.env("TRUNKLINE_ORIGIN", &origin);
                 command
             })

@@ -44,12 +44,14 @@ const MIRI_SEEDS: &str = "-Zmiri-many-seeds=0..8";
 
 /// Tests of the package that move bodies and heads both ways, by reference and by copy, and end
 /// environments in the middle.
-const ADDRESS_TESTS: [&str; 5] = [
+const ADDRESS_TESTS: [&str; 7] = [
     "client/channel/ring.test.mjs",
     "client/requests/uploads.test.mjs",
     "client/requests/answers.test.mjs",
     "client/life.test.mjs",
     "serve/bodies.test.mjs",
+    "server/transfers/batches.test.mjs",
+    "server/transfers/piped_files.test.mjs",
 ];
 
 /// The system's AddressSanitizer runtime; the addon is loaded by a program that has none.

@@ -34,14 +34,21 @@ const quicGo = process.env.TRUNKLINE_QUIC_GO ?? kept('quic-go/quic-go')
 const fetch = fileURLToPath(new URL('interop/peers/python/fetch.py', root))
 const absent = program => existsSync(program) ? undefined : `${program} is not built: the tests of interop do it`
 
-/** By name: `run(port, case)` gives what the client says of a case. */
+/** By name: `run(port, cases)` gives what the client prints of each case, by the case's name. */
 export const stacks = {
   aioquic: {
     why: absent(python),
-    run: async (port, name) => String(await printed(python, ['-B', '-u', fetch, `--root=${certFile}`, `--port=${port}`, name]))
+    // All in one process: its modules take most of the time of a case.
+    run: async (port, names) => {
+      const output = String(await printed(python, ['-B', '-u', fetch, `--root=${certFile}`, `--port=${port}`, ...names]))
+      return Object.fromEntries(output.split(/^== /m).slice(1).map(part => /^(.*)\n([^]*)$/.exec(part).slice(1)))
+    }
   },
   'quic-go': {
     why: absent(quicGo),
-    run: async (port, name) => String(await printed(quicGo, ['fetch', `-root=${certFile}`, `-url=https://localhost:${port}`, name]))
+    run: async (port, names) => {
+      const print = async name => [name, String(await printed(quicGo, ['fetch', `-root=${certFile}`, `-url=https://localhost:${port}`, name]))]
+      return Object.fromEntries(await Promise.all(names.map(print)))
+    }
   }
 }

@@ -9,7 +9,7 @@ const folder = fileURLToPath(new URL('../..', import.meta.url))
 /** The lines that tests run on. */
 export const LINES = ['node20', 'node22', 'node24', 'node26']
 /** The oldest and the newest. Streams, processes and modules change in one direction from line to line, so that
- * `make test` tries these of what does not use the fetch of Node, and `make ready` every file on every line. */
+ * `make test` tries these of what uses undici, of fetch and of processes, and `make ready` every file on every line. */
 export const OUTERMOST = [LINES[0], LINES.at(-1)]
 /** Processes that exit under load, after one another: each at another moment. More of them in `make ready`. */
 export const EXITS = process.env.TRUNKLINE_LONG === '1' ? 10 : 1

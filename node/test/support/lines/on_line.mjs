@@ -2,7 +2,6 @@
 // and `make test` gives each line a process of its own.
 import assert from 'node:assert/strict'
 import test, { describe } from 'node:test'
-import { compareSet, faultsOf, lineOf } from '../../comparisons/compare.mjs'
 import { certFile } from '../certificates/certificate.mjs'
 import { life } from './life.mjs'
 import { lines, run } from './lines.mjs'
@@ -10,13 +9,9 @@ import { serverLife } from './server_life.mjs'
 
 /** The tests whose result depends on the line. */
 const OF_UNDICI = ['client/undici/undici', 'client/undici/parts', 'client/requests/refusals', 'client/undici/channels', 'client/requests/calls', 'client/requests/answers', 'serve/request', 'serve/response']
-const OF_DISPATCHERS = ['client/connections/streams', 'server/streams', 'client/connections/connections', 'client/connections/multiplexing', 'client/requests/dispatch', 'client/requests/uploads', 'client/connections/options', 'client/requests/heads', 'server/websocket']
 const OF_FETCH = ['fetch/own', 'fetch/global']
-const OF_SERVE = ['serve/files', 'serve/hono', 'serve/methods', 'serve/routes', 'serve/sockets']
-/** The files whose tests run on every line. */
-export const ON_EVERY_LINE = [...OF_UNDICI, ...OF_FETCH]
-/** The files whose tests run on the oldest and the newest line. Those of parity and of life do too, by other means. */
-export const ON_OUTERMOST_LINES = [...OF_DISPATCHERS, ...OF_SERVE]
+/** The files whose tests run on the oldest and the newest line. Those of life do too, by other means. */
+export const ON_OUTERMOST_LINES = [...OF_UNDICI, ...OF_FETCH]
 /** How long the tests of a file may take, on a busy machine too. */
 const FILE_MS_MAX = 500_000
 /** How long one of them may take: what stands still is named before the time of its file is over. */
@@ -36,14 +31,8 @@ export function undiciOnLine (line) {
   filesOnLine(line, OF_UNDICI)
 }
 
-/** The tests of dispatchers on one line. */
-export function dispatchersOnLine (line) { filesOnLine(line, OF_DISPATCHERS) }
-
 /** The tests of this package's fetch on one line. */
 export function fetchOnLine (line) { filesOnLine(line, OF_FETCH) }
-
-/** The tests of `serve` on one line. */
-export function serveOnLine (line) { filesOnLine(line, OF_SERVE) }
 
 function filesOnLine (line, names) {
   for (const name of names) {
@@ -62,11 +51,4 @@ export function lifeOnLine (line) {
   const skip = absent(line)
   describe(`${line}, life`, { skip }, () => { life(line, lines[line]) })
   describe(`${line}, life of servers`, { skip }, () => { serverLife(line, lines[line]) })
-}
-
-/** The comparisons with node:http2 on one line. */
-export function parityOnLine (line) {
-  test(`${line}: every program says the same, but those on the list`, { skip: absent(line) }, async () => {
-    assert.deepEqual(faultsOf('server', await compareSet('server', { program: lines[line], line: lineOf(line) })), [])
-  })
 }

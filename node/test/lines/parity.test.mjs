@@ -1,6 +1,0 @@
-// The comparisons with node:http2 on the oldest and the newest line of Node.js.
-import { OUTERMOST } from '../support/lines/lines.mjs'
-import { parityOnLine } from '../support/lines/on_line.mjs'
-import { share } from '../support/share.mjs'
-
-for (const line of share(OUTERMOST)) parityOnLine(line)

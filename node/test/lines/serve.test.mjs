@@ -1,6 +1,0 @@
-// The tests of `serve` on the oldest and the newest line of Node.js.
-import { OUTERMOST } from '../support/lines/lines.mjs'
-import { serveOnLine } from '../support/lines/on_line.mjs'
-import { share } from '../support/share.mjs'
-
-for (const line of share(OUTERMOST)) serveOnLine(line)
