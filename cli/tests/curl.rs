@@ -11,12 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// Fields that name the client, or say what it decodes.
-const OWN_FIELDS: [&str; 4] = [
-    "user-agent",
-    "accept-encoding",
-    "connection",
-    "proxy-connection",
-];
+const OWN_FIELDS: [&str; 3] = ["accept-encoding", "connection", "proxy-connection"];
 
 const NETRC: &[u8] =
     b"machine 127.0.0.1 login ann password one\nmachine 127.0.0.1 login bob password two\n\
@@ -108,8 +103,14 @@ fn read(reader: &mut BufReader<&TcpStream>, socket: &TcpStream, port: u16) -> Op
     let spelled = fields.iter().filter_map(|field| {
         let (name, value) = field.split_once(':')?;
         let name = name.to_ascii_lowercase();
-        let counts = !OWN_FIELDS.contains(&name.as_str()) && name != "expect";
-        counts.then(|| format!("{name}:{}", value.trim()))
+        let value = match name.as_str() {
+            "user-agent" if value.contains(" curl/") || value.contains(" trunkline/") => "its own",
+            _ => value.trim(),
+        };
+        // Ours gives a POST or PUT without a body its length (RFC 9110 section 8.6).
+        let is_left_out = (name.as_str(), value) == ("content-length", "0");
+        let counts = !OWN_FIELDS.contains(&name.as_str()) && name != "expect" && !is_left_out;
+        counts.then(|| format!("{name}:{value}"))
     });
     let mut fields: Vec<String> = spelled.collect();
     fields.sort();
@@ -258,6 +259,8 @@ fn a_request_is_made_as_curl_makes_it() {
             &["-u", "a\u{e4}:b c", "URL"],
             &["--oauth2-bearer", "token", "URL"],
             &["-A", "me/1", "URL"],
+            &["-A", "", "URL"],
+            &["-e", "", "URL"],
             &["-e", "http://r/", "URL"],
             &["-r", "0-3", "URL"],
             &["-r", "-3", "URL"],
@@ -534,6 +537,9 @@ fn redirects_are_followed_as_curl_follows_them() {
                 &["-L", "-i", "URL/x"],
                 &["-L", "-I", "URL/x"],
                 &["-L", "-d", "a=1", "URL/x"],
+                &["-L", "-X", "POST", "-d", "a=1", "URL/x"],
+                &["-L", "-X", "PUT", "-d", "a=1", "URL/x"],
+                &["-L", "-X", "DELETE", "URL/x"],
                 &["-L", "-u", "a:b", "-b", "c=d", "URL/x"],
                 &["-L", "-o", "out", "-D", "heads", "URL/x"],
                 &[

@@ -10,6 +10,7 @@ use std::future::{pending, poll_fn};
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::task::Poll;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
@@ -159,5 +160,29 @@ fn a_handler_over_http3_learns_the_loss_of_a_body_before_it_is_dropped() {
             .tls(ClientTls::new().root(root).only_given_roots());
         stage.break_off(client.build().unwrap(), url).await;
         assert_eq!(stage.end().await, ["lost", "dropped"]);
+    });
+}
+
+#[test]
+fn a_handler_learns_that_the_connection_of_its_request_was_reset() {
+    run(async {
+        for encoding in ["content-length: 9", "transfer-encoding: chunked"] {
+            let mut stage = Stage::serving(None).await;
+            let mut socket = TcpStream::connect(stage.address).await.unwrap();
+            // Four bytes of nine, or a chunk of four and no last one.
+            let part = match encoding {
+                "content-length: 9" => "part",
+                _ => "4\r\npart\r\n",
+            };
+            let head = format!("POST / HTTP/1.1\r\nhost: a\r\n{encoding}\r\n\r\n{part}");
+            socket.write_all(head.as_bytes()).await.unwrap();
+            assert_eq!(stage.reports.recv().await, Some("part"), "{encoding}");
+            socket2::SockRef::from(&socket)
+                .set_linger(Some(Duration::ZERO))
+                .unwrap();
+            drop(socket);
+            // The server ends by itself only when the handler, which never answers, is dropped.
+            assert_eq!(stage.end().await, ["lost", "dropped"], "{encoding}");
+        }
     });
 }

@@ -46,7 +46,7 @@ pub(crate) struct GetOptions {
     /// Authentication by a bearer token.
     #[arg(long, value_name = "TOKEN", conflicts_with = "user")]
     pub(super) oauth2_bearer: Option<String>,
-    /// The field user-agent.
+    /// The field user-agent; an empty name sends none.
     #[arg(short = 'A', long, value_name = "NAME")]
     pub(super) user_agent: Option<String>,
     /// The field referer.
@@ -71,7 +71,7 @@ pub(crate) struct GetOptions {
     /// was sent.
     #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(super) retry: Option<u32>,
-    /// The method.
+    /// The method, of redirected requests too.
     #[arg(short = 'X', long = "request")]
     pub(super) method: Option<String>,
     /// Only HTTP/1.1.

@@ -26,6 +26,8 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 #[derive(Clone)]
 pub(super) struct RequestTemplate {
     method: Method,
+    /// By -X: redirects keep it.
+    is_method_given: bool,
     fields: HeaderMap,
     content: Content,
 }
@@ -57,6 +59,7 @@ impl RequestTemplate {
         };
         Ok(Self {
             method,
+            is_method_given: options.method.is_some(),
             fields: fields(options)?,
             content,
         })
@@ -117,15 +120,18 @@ impl RequestTemplate {
         Ok(request)
     }
 
-    /// RFC 9110 section 15.4: 303 turns into GET, and so by custom do 301 and 302 after POST; a
-    /// field that was meant for one origin does not go to another.
+    /// RFC 9110 section 15.4: 303 turns into GET, and so by custom do 301 and 302 after POST; the body is left out
+    /// then, and a method given by -X stays, as with curl. A field that was meant for one origin does not go to another.
     pub(super) fn redirect(&mut self, status: StatusCode, from: &Uri, to: &Uri) {
-        let custom = matches!(status, StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND)
-            && self.method == Method::POST;
+        let is_post = self.method == Method::POST
+            || matches!(self.content, Content::Bytes(_) | Content::Form(_));
+        let custom = matches!(status, StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND) && is_post;
         if (status == StatusCode::SEE_OTHER && self.method != Method::HEAD) || custom {
-            self.method = Method::GET;
             self.content = Content::None;
             self.fields.remove(CONTENT_TYPE);
+            if !self.is_method_given {
+                self.method = Method::GET;
+            }
         }
         if (from.scheme(), from.authority()) != (to.scheme(), to.authority()) {
             credentials::remove(&mut self.fields);
@@ -189,6 +195,15 @@ fn fields(options: &GetOptions) -> Result<HeaderMap, Failure> {
     // does not decode.
     if !options.raw && options.continue_at.is_none() && !fields.contains_key(RANGE) {
         fields.entry(ACCEPT_ENCODING).or_insert(CODINGS);
+    }
+    // As -H `user-agent:` and `referer:` do.
+    for (text, name) in [
+        (&options.user_agent, USER_AGENT),
+        (&options.referer, REFERER),
+    ] {
+        if text.as_deref() == Some("") {
+            removed.push(name);
+        }
     }
     for name in removed.iter().filter(|name| !given.contains_key(*name)) {
         fields.remove(name);
