@@ -3,6 +3,7 @@
 //! validator checks the meaning of a head (`http/head.rs`).
 
 use crate::error::Violation;
+use crate::http::field::syntax;
 use crate::http::head::reason;
 use crate::http::{FieldName, Fields, RequestHead, ResponseHead, Side, Token, Version};
 use crate::limits::Limits;
@@ -115,11 +116,18 @@ pub(super) fn request(
     Ok((head, version))
 }
 
-/// Checks the first line of a request head, once it is all there: a client of another protocol may never send the empty
-/// line that ends a head.
+/// Checks the first line of a request head, once it is all there, and its method before: a client of another protocol
+/// may never send the empty line that ends a head, or the end of any line.
 pub(super) fn check_request_line(head: &[u8]) -> Result<(), Violation> {
     let Some(end) = memchr::memchr(b'\n', head) else {
-        return Ok(());
+        let end = head.iter().position(|byte| matches!(byte, b' ' | b'\r'));
+        let method = &head[..end.unwrap_or(head.len())];
+        let is_wrong = !method.is_empty() && !syntax::is_token(method);
+        // A record of TLS begins with no token either, and is named so.
+        return match is_wrong && begins_as_tls(head) == Some(false) {
+            true => Err(Violation::HeadInvalid),
+            false => Ok(()),
+        };
     };
     let line = &head[..=end];
     let parsed = httparse::Request::new(&mut []).parse(line);

@@ -45,6 +45,7 @@ pub(crate) fn llhttp_code(refused: &Refused) -> &'static str {
     match refused.violation {
         Violation::HeadInvalid => of_line_end(head).unwrap_or_else(|| of_line(head)),
         Violation::FieldValueInvalid => of_line_end(head).unwrap_or("HPE_INVALID_HEADER_TOKEN"),
+        Violation::FieldNameInvalid if begins_with_blank(head) => "HPE_UNEXPECTED_SPACE",
         Violation::HostMissing => "",
         Violation::ContentLengthConflict if names_coding(head) => "HPE_INVALID_TRANSFER_ENCODING",
         violation => llhttp_code_of(violation),
@@ -84,15 +85,19 @@ fn of_line_end(head: &[u8]) -> Option<&'static str> {
         .take_while(|pair| *pair != b"\n\r")
         .find_map(|pair| match (pair[0], pair[1]) {
             (b'\r', behind) if behind != b'\n' => Some("HPE_LF_EXPECTED"),
+            (b'\n', b'\n') => Some("HPE_INVALID_HEADER_TOKEN"),
             (before, b'\n') if before != b'\r' => Some("HPE_CR_EXPECTED"),
             _ => None,
         })
 }
 
-/// Of a head whose first line may be what is wrong.
+/// Of a head whose first line may be what is wrong: the first of its parts that llhttp does not take.
 fn of_line(head: &[u8]) -> &'static str {
     let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let (line, is_ended) = match line.strip_suffix(b"\r") {
+        Some(line) => (line, true),
+        None => (line, false),
+    };
     let mut words = line.split(|&byte| byte == b' ');
     let (method, target, version) = (words.next(), words.next(), words.next());
     let is_method = |method: &[u8]| {
@@ -104,10 +109,34 @@ fn of_line(head: &[u8]) -> &'static str {
     match (method, target, version) {
         (Some(method), ..) if !is_method(method) => "HPE_INVALID_METHOD",
         (_, None, _) => "HPE_INVALID_METHOD",
-        (_, _, Some(version)) if version.starts_with(b"HTTP/1.") => "HPE_INVALID_HEADER_TOKEN",
-        (_, _, Some(version)) if version.starts_with(b"HTTP/") => "HPE_INVALID_VERSION",
+        (_, Some(target), _) if !is_target(target) => "HPE_INVALID_URL",
+        (_, _, Some(version)) if version.starts_with(b"HTTP/") => {
+            of_version(&version[5..], is_ended && words.next().is_none())
+        }
         _ => "HPE_INVALID_CONSTANT",
     }
+}
+
+/// Whether a target begins as one and has no byte that none has (RFC 3986 section 2).
+fn is_target(target: &[u8]) -> bool {
+    let is_begun =
+        matches!(target.first(), Some(b'/' | b'*')) || target.windows(3).any(|part| part == b"://");
+    is_begun && target.iter().all(u8::is_ascii_graphic)
+}
+
+/// Of what is behind `HTTP/`. `is_ended`: CR and LF, and nothing else, follow it.
+fn of_version(version: &[u8], is_ended: bool) -> &'static str {
+    match version {
+        [b'1', b'.', b'0' | b'1'] if is_ended => "HPE_INVALID_HEADER_TOKEN",
+        [b'1', b'.', b'0' | b'1', b'\r', ..] => "HPE_STRICT",
+        _ => "HPE_INVALID_VERSION",
+    }
+}
+
+/// Whether the line behind the first begins with a blank.
+fn begins_with_blank(head: &[u8]) -> bool {
+    let at = head.windows(2).position(|pair| pair == b"\r\n");
+    at.is_some_and(|at| head.get(at + 2) == Some(&b' '))
 }
 
 /// Whether a head has a transfer-encoding.
@@ -116,3 +145,7 @@ fn names_coding(head: &[u8]) -> bool {
     head.windows(NAME.len())
         .any(|part| part.eq_ignore_ascii_case(NAME))
 }
+
+#[cfg(test)]
+#[path = "broken_test.rs"]
+mod broken_test;

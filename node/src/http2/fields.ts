@@ -203,13 +203,15 @@ class FinalHead {
     return this.datedText
   }
 
-  /** The headers that it was made of, with its status, and a date if that was added. */
-  headers (date: string | undefined): Headers {
+  /** The headers that it was made of, with its status, and a date if that was added. `isGiven`: by a program, where node:http2 shows that
+   * it keeps no name from compressors. */
+  headers (date: string | undefined, isGiven: boolean): Headers {
     const { pairs } = this
     const headers = Object.create(null) as Headers
     for (let at = 0; at < pairs.length; at += 2) headers[pairs[at] as string] = pairs[at + 1]
     headers[':status'] = this.status
     if (date !== undefined) headers.date = date
+    if (isGiven) headers[sensitiveHeaders] = undefined
     return headers
   }
 }

@@ -93,7 +93,7 @@ test('with requireHostHeader: false a request without a host is served', async t
   }
 })
 
-for (const [line, code] of [['Oopsie-doopsie\r\n', 'HPE_INVALID_METHOD'], ['EHLO a.test\r\n', 'HPE_INVALID_CONSTANT'], ['GET / HTTP/9.9\r\n', 'HPE_INVALID_VERSION']]) {
+for (const [line, code] of [['Oopsie-doopsie\r\n', 'HPE_INVALID_METHOD'], ['EHLO a.test\r\n', 'HPE_INVALID_URL'], ['GET / HTTP/9.9\r\n', 'HPE_INVALID_VERSION']]) {
   test(`a first line that is none is refused before its head ends: ${line.trim()}`, async t => {
     const server = createServer({ requests: 'http' }, () => {})
     const event = once(server, 'clientError')
@@ -102,6 +102,49 @@ for (const [line, code] of [['Oopsie-doopsie\r\n', 'HPE_INVALID_METHOD'], ['EHLO
     assert.equal((await event)[0].code, code)
   })
 }
+
+const WRONG_LINES = ['GET / HTTP/1.1\n', 'GET  HTTP/1.1\r\n', 'GET HTTP/1.1\r\n', 'GET /\x01 HTTP/1.1\r\n', 'GET /\x7f HTTP/1.1\r\n', 'GET /\xe9 HTTP/1.1\r\n', 'GET /caf\xc3\xa9 HTTP/1.1\r\n',
+  'GET /?a=\xc3\xa9 HTTP/1.1\r\n', 'GET http://a/\xc3\xa9 HTTP/1.1\r\n', 'GET / HTTP/1.1 \r\n', 'GET / HTTP/1.1x\r\n', 'GET / HTTP/1.11\r\n', 'GET / HTTP/x.1\r\n', 'GET / FTP/1.1\r\n', 'GET / HTTP/1.1\r\n ', 'GET / HTTP/1.1\rx', '\x05\x01\0', '\xff\xff', '(']
+for (const line of WRONG_LINES) {
+  test(`clientError of a wrong first line has the code of node:http, and the client its answer: ${JSON.stringify(line)}`, async t => {
+    const seen = []
+    for (const server of [http.createServer(), createServer({ requests: 'http' }), createServer({ engine: 'threads', requests: 'http' })]) {
+      const codes = []
+      server.on('request', () => { codes.push('request') })
+      const port = await listening(t, server)
+      // Those that begin no line get their answer before it ends.
+      const text = line.includes('GET') ? `${line}${HOST}\r\n` : line
+      const refusal = await answerTo(port, text)
+      server.on('clientError', (error, socket) => {
+        codes.push(error.code)
+        socket.end('HTTP/1.1 400 Mine\r\n\r\n')
+      })
+      // Beside what node says, ours says that it has no body.
+      seen.push([...[refusal, await answerTo(port, text)].map(answer => answer.replace(/^(content-length: 0|connection: close)\r\n/gm, '')), ...codes])
+    }
+    assert.match(seen[0][0], /^HTTP\/1\.1 400 /)
+    assert.deepEqual(seen[1], seen[0])
+    assert.deepEqual(seen[2], seen[0])
+  })
+}
+
+test('requests of a connection have one socket, also where they come before the response to another', async t => {
+  for (const server of [http.createServer(), createServer({ requests: 'http' }), createServer({ engine: 'threads', requests: 'http' })]) {
+    const sockets = new Set()
+    const held = []
+    server.on('request', (request, response) => {
+      sockets.add(request.socket)
+      request.socket.count = (request.socket.count ?? 0) + 1
+      held.push(() => { response.end(`${request.url} ${request.socket.count};`) })
+      // All have come before the first is answered.
+      if (held.length === 3) for (const answer of held) answer()
+    })
+    const port = await listening(t, server)
+    const all = await answerTo(port, `GET /1 HTTP/1.1\r\n${HOST}\r\nGET /2 HTTP/1.1\r\n${HOST}\r\nGET /3 HTTP/1.1\r\n${HOST}connection: close\r\n\r\n`)
+    assert.deepEqual(all.match(/\/\d \d;/g), ['/1 3;', '/2 3;', '/3 3;'])
+    assert.equal(sockets.size, 1)
+  }
+})
 
 for (const [what, fields, code] of [['CR', `${HOST}x: a\ry: b\r\n`, 'HPE_LF_EXPECTED'], ['LF', `${HOST}x: a\ny: b\r\n`, 'HPE_CR_EXPECTED']]) {
   test(`a ${what} alone in a field has a code of its own`, async t => {

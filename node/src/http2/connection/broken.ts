@@ -16,6 +16,8 @@ const REASONS: Record<string, string> = {
   HPE_INVALID_CONSTANT: 'Expected HTTP/',
   HPE_INVALID_HEADER_TOKEN: 'Invalid header token',
   HPE_LF_EXPECTED: 'Missing expected LF after header value',
+  HPE_STRICT: 'Expected CRLF after version',
+  HPE_UNEXPECTED_SPACE: 'Unexpected space after start line',
   HPE_CR_EXPECTED: 'Missing expected CR after header value',
   HPE_INVALID_CONTENT_LENGTH: 'Invalid character in Content-Length',
   HPE_UNEXPECTED_CONTENT_LENGTH: 'Duplicate Content-Length',

@@ -71,6 +71,7 @@ export function finalHeaders (given: Headers | undefined, options: RespondOption
   if (options?.sendDate !== false && headers.date == null) headers.date = date()
   if (status < 200 || status > 599) throw invalidStatus(status)
   const sensitive = headers[sensitiveHeaders] as unknown
+  if (given !== undefined) headers[sensitiveHeaders] = sensitive
   if (sensitive !== undefined && !Array.isArray(sensitive)) throw invalidValue('headers[http2.neverIndex]', sensitive)
   return headers
 }
@@ -105,7 +106,7 @@ export function respond (stream: AnsweredStream, given: Headers | unknown[] | un
   let status, text
   const list = Array.isArray(given) && takesLists ? headOfList(given, options, stream.$isStrict) : undefined
   if (list === undefined) checkFinal(given)
-  const head = list === undefined ? finalHead((given as Headers | undefined) ?? NO_HEADERS) : undefined
+  const head = list === undefined ? shownIfRefused(stream, given as Headers | undefined, options) : undefined
   if (list !== undefined) {
     status = list.status
     text = list.text
@@ -114,22 +115,32 @@ export function respond (stream: AnsweredStream, given: Headers | unknown[] | un
     status = head.status
     const added = options?.sendDate === false || head.hasDate ? undefined : date()
     text = added === undefined ? head.text : head.dated(added)
-    stream.sentHeaders = () => head.headers(added)
+    stream.sentHeaders = () => head.headers(added, given !== undefined)
   } else {
     const headers = finalHeaders(given as Headers | undefined, options)
+    stream.sentHeaders = headers
     text = textOf(headers, ':status', stream.$isStrict)
     status = headers[':status'] as number
-    stream.sentHeaders = headers
   }
   if (options?.waitForTrailers) stream.$waitsForTrailers = true
   if (stream.$isTooLong(text)) return stream.$failBlock()
-  const ends = options?.endStream === true || isBodyless(status) || stream.headRequest
+  const ends = Boolean(options?.endStream) || isBodyless(status) || stream.headRequest
   if (ends) stream.$waitsForTrailers = false
   stream.$keepHead(status, text, ResponseFlag.NoDate | (ends ? ResponseFlag.End : 0))
   if (ends) stream.end()
 }
 
 const NO_HEADERS: Headers = Object.create(null) as Headers
+
+/** As `finalHead`; a head that cannot be sent is seen as `sentHeaders` all the same, as with node:http2. */
+function shownIfRefused (stream: AnsweredStream, given: Headers | undefined, options: RespondOptions | undefined): ReturnType<typeof finalHead> {
+  try {
+    return finalHead(given ?? NO_HEADERS)
+  } catch (error) {
+    stream.sentHeaders = finalHeaders(given, options)
+    throw error
+  }
+}
 
 export function sendInformational (stream: AnsweredStream, given: Headers | undefined): void {
   if (stream.destroyed || stream.closed) throw plain('ERR_HTTP2_INVALID_STREAM')

@@ -141,7 +141,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     this.$isDuplex = true
     const wasAnswered = this.$isAnswered
     Duplex.call(this as never, { allowHalfOpen: true, decodeStrings: false, autoDestroy: false })
-    if (this.headRequest && !wasAnswered) longEnd.call(this)
+    // As with node:http2 the side of the answer has ended before anything listens to it.
+    if (this.headRequest && !wasAnswered) Object.assign(this._writableState, { ending: true, ended: true, finished: true })
     if (!this.$exchange.hasBody) this.push(null)
     if (this.$face !== null) this.$reportFace(this.$face)
     for (const piece of this.$outgoing.take()) longWrite.call(this, piece)
@@ -229,7 +230,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
       return
     }
     this.$flush()
-    const trailers = this.$face?.$trailers()
+    const trailers = this.$trailersOfFace()
     if (trailers !== undefined && this.$isTooLong(trailers)) return this.$failBlock()
     this.$exchange.end(trailers)
     this.$declineUnread()
@@ -319,6 +320,16 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     showHead(this, () => this.sentHeaders, (flags & ResponseFlag.End) === 0 ? END_HEADERS : END_HEADERS | END_STREAM)
   }
 
+  /** The trailers of the compatible API. Those that cannot be sent are an error of their program, and do not take the body with them. */
+  private $trailersOfFace (): string | undefined {
+    try {
+      return this.$face?.$trailers()
+    } catch (error) {
+      process.nextTick(() => { throw error })
+      return undefined
+    }
+  }
+
   /** Sends what waits for the end of the turn. */
   $flush (): void { this.$outgoing.flush() }
 
@@ -327,7 +338,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   private $answer (body: Buffer | string | null): boolean {
     const { $outgoing: outgoing } = this
     if (this.$isDuplex || this.$waitsForTrailers || this.$isClosed) return false
-    const trailers = this.$face?.$trailers()
+    const trailers = this.$trailersOfFace()
     if (trailers) return false
     this.$timer?.refresh()
     this.$of?.$refresh()
@@ -419,7 +430,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     if (this.$exchange.storyId !== 0) this.$placeStory()
     if (this.destroyed) return
     const isOrderly = code === NO_ERROR && this.$exchange.received && this.$exchange.done
-    if (!this.$isEndRead && !isOrderly && this.$intake.waits) {
+    if (!this.$isEndRead && !isOrderly && (this.$intake.waits || this.$isEndDue)) {
       // The exchange's end is read a turn behind what came before it, however it came: a reader gets that first.
       this.$isEndRead = true
       return later(() => { this.$onClosed(code) })
@@ -446,6 +457,11 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     }
     if (!this.$intake.didRead && this.readableFlowing === null) this.resume()
     else this.read(0)
+  }
+
+  /** Whether a reader has all of the body, and is about to get its end. */
+  private get $isEndDue (): boolean {
+    return this.$isDuplex && this.readableFlowing === true && this.readableLength === 0 && !this.readableEnded && !this.$exchange.hasBody
   }
 
   /** An abort has no error, so the stream and the request have the story too. */

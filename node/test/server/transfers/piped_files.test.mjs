@@ -84,6 +84,13 @@ const PROGRAMS = {
       response.end(Buffer.concat(kept))
     })
   },
+  'a corked response, which keeps its pieces': ({ response, open }) => {
+    // As many pieces as it takes, each with bytes of its own, and large enough to be read into memory that is used again.
+    const source = open(fileOf(3 * PIECE), { highWaterMark: 20_000 })
+    response.cork()
+    source.pipe(response)
+    source.on('ready', () => { setImmediate(() => { setImmediate(() => { response.uncork() }) }) })
+  },
   'a response that does not end with it': ({ response, open }) => {
     const source = open(fileOf(PIECE))
     source.pipe(response, { end: false })

@@ -494,6 +494,29 @@ fn a_client_hello_is_refused_at_once_by_its_own_rule() {
     refused("SSLv2", "\x16\x02\x01", "HeadInvalid", 400);
 }
 
+/// A client of another protocol that waits for an answer may never send the end of a line.
+#[test]
+fn bytes_that_begin_no_method_are_refused_before_a_line_ends() {
+    for input in ["\x05\x01\0", "\x7f", "(a", "GET\t", "\r\n\x05"] {
+        let (received, wrote) = server_receives(answer_when_complete, input);
+        let closed = String::from("closed ByUs(HeadInvalid)");
+        assert_eq!(received.last(), Some(&closed), "{input:?}");
+        assert!(wrote.starts_with("HTTP/1.1 400 "), "{input:?}: {wrote}");
+    }
+    for input in [
+        "G",
+        "GET",
+        "GET ",
+        "GET\r",
+        "\r\nGET /\x05",
+        "\x16",
+        "\x16\x03",
+    ] {
+        let (received, wrote) = server_receives(answer_when_complete, input);
+        assert!(received.is_empty() && wrote.is_empty(), "{input:?}");
+    }
+}
+
 #[test]
 fn a_first_line_that_is_none_is_refused_before_the_head_ends() {
     for (line, status) in [

@@ -18,6 +18,8 @@ const CANCEL = 8
 /** From this line on node refuses a request with more fields than `maxHeadersCount`; those before leave them out. */
 const REFUSES_FIELDS = Number.parseInt(process.versions.node, 10) >= 22
 const FIELDS_TOO_LARGE = 431
+const BAD_REQUEST = 400
+const NOT_ASCII = /[^\0-\x7f]/
 
 function hasTooManyFields (exchange: Exchange, fieldsMax: unknown): boolean {
   const textsMax = REFUSES_FIELDS ? textsMaxOf(fieldsMax) : 0
@@ -30,15 +32,25 @@ function isTooLong (exchange: Exchange, bytesMax: number | undefined): boolean {
   return exchange.rawFields().reduce((bytes, text) => bytes + text.length, targetOf(exchange).length) >= bytesMax
 }
 
+/** The status and the code of llhttp of a head that the engine takes, and node does not. */
+function refusalCodeOf (exchange: Exchange, fieldsMax: unknown, bytesMax: number | undefined): [status: number, code: string] | undefined {
+  // RFC 3986 section 2: a target is of ASCII; those of clients that do not escape them are read as Latin-1 by the one and as UTF-8 by another.
+  if (NOT_ASCII.test(targetOf(exchange))) return [BAD_REQUEST, 'HPE_INVALID_URL']
+  return hasTooManyFields(exchange, fieldsMax) || isTooLong(exchange, bytesMax) ? [FIELDS_TOO_LARGE, 'HPE_HEADER_OVERFLOW'] : undefined
+}
+
+/** Tells of a head that is not served, or refuses it. */
+function refuse (server: EndNotifier, exchange: Exchange, shared: Socket, [status, code]: [status: number, code: string]): void {
+  const socket = isFree(shared) ? shared.$leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
+  new LateBytes(exchange, socket, { $onData () {}, $onEnd () {}, $onRoom () {}, $onClosed () {} })
+  const error = clientError({ code, status, packet: Buffer.alloc(0), parsed: 0 })
+  if (!server.emit('clientError', error, socket)) socket.end(refusalOf(status))
+}
+
 /** Emits an exchange on `server`. `shared`: the socket of its connection. */
 export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: Socket, http1: Http1): void {
-  if (exchange.version < HttpVersion.Http2 && (hasTooManyFields(exchange, server.maxHeadersCount) || isTooLong(exchange, http1.headBytesMax))) {
-    const socket = isFree(shared) ? shared.$leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
-    new LateBytes(exchange, socket, { $onData () {}, $onEnd () {}, $onRoom () {}, $onClosed () {} })
-    const error = clientError({ code: 'HPE_HEADER_OVERFLOW', status: FIELDS_TOO_LARGE, packet: Buffer.alloc(0), parsed: 0 })
-    if (!server.emit('clientError', error, socket)) socket.end(refusalOf(FIELDS_TOO_LARGE))
-    return
-  }
+  const refusal = exchange.version < HttpVersion.Http2 ? refusalCodeOf(exchange, server.maxHeadersCount, http1.headBytesMax) : undefined
+  if (refusal !== undefined) return refuse(server, exchange, shared, refusal)
   if (reportUpgrade(server, exchange, http1, shared)) return
   if (exchange.version < HttpVersion.Http2 && exchange.method === 'CONNECT') return reportConnect(server, exchange, http1, shared)
   const ownsSocket = !Stage.is(shared) || Boolean(shared._httpMessage)
@@ -53,7 +65,8 @@ export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: 
     ;(shared as Stage).$newest = socket
   }
   socket.$limit(server.timeout)
-  const request = requestOf(exchange, socket, http1, server.maxHeadersCount)
+  // Programs keep what they know of a connection on its socket, which all its requests have; the other one is of the response alone.
+  const request = requestOf(exchange, exchange.version < HttpVersion.Http2 ? shared : socket, http1, server.maxHeadersCount)
   const { rejectNonStandardBodyWrites } = http1
   const response = new (http1.ServerResponse as new (request: unknown, options: object) => ServerResponse)(request, { highWaterMark: AHEAD_BYTES_MAX, rejectNonStandardBodyWrites }) as Response
   // Node's own goes by the minor number of the version, and refuses trailers where it is zero.
