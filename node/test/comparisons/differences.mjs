@@ -332,7 +332,6 @@ export const differences = {
     'texts: settings by value': 'settings are checked where the server is made; node checks them when its first session begins',
     'connection: removeHeader of the framing': 'the framing is not removed',
     'connection: requests of HTTP/1.0': HTTP_1_0_LENGTH,
-    'connection: socket.setTimeout': 'an answer that was given goes, also where its socket is destroyed in the same turn',
     'details: fields beyond maxHeadersCount are not told': [BODILESS, 22, 24, 26],
     'details: values with blanks around them': 'blanks around a value are left out; node sends them, and clients leave the field out',
     'http1: a target in absolute form is the url': 'the host beside such a target is ignored (RFC 9112 section 3.2.2)',

@@ -120,4 +120,25 @@ for (const [name, http2] of Object.entries(MODULES)) {
     while (errors.length < 2) await new Promise(resolve => { setImmediate(resolve) })
     assert.deepEqual(errors, ['ERR_HTTP2_INVALID_PSEUDOHEADER', 'ERR_HTTP2_INVALID_PSEUDOHEADER'])
   })
+
+  test(`${name}: a response whose client leaves has finished, but its program has not ended it`, async t => {
+    for (const begin of [() => {}, response => { response.flushHeaders() }, response => { response.write('part') }]) {
+      let seen
+      const over = new Promise(resolve => { seen = resolve })
+      let begun
+      const isBegun = new Promise(resolve => { begun = resolve })
+      const session = await connected(t, http2, {
+        request: (request, response) => {
+          response.on('close', () => { seen([response.writableEnded, response.writableFinished, request.aborted]) })
+          begin(response)
+          begun()
+        }
+      })
+      const stream = session.request()
+      stream.on('error', () => {}).resume()
+      await isBegun
+      stream.close(8)
+      assert.deepEqual(await over, [false, true, true])
+    }
+  })
 }

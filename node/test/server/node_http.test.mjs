@@ -103,6 +103,46 @@ for (const [line, code] of [['Oopsie-doopsie\r\n', 'HPE_INVALID_METHOD'], ['EHLO
   })
 }
 
+test('an upgrade that is refused by hand ends its connection, as with node:http', async t => {
+  for (const head of ['HTTP/1.1 401 Unauthorized\r\n\r\n', 'HTTP/1.1 426 Upgrade Required\r\nConnection: close\r\n\r\n', 'HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n']) {
+    for (const server of [http.createServer(), createServer({ requests: 'http' }), createServer({ engine: 'threads', requests: 'http' })]) {
+      server.on('upgrade', (request, socket) => { socket.end(head) })
+      const answer = await answerTo(await listening(t, server), LINES.upgrade + HOST + '\r\n')
+      assert.equal(answer.split('\r\n')[0], head.split('\r\n')[0])
+      assert.equal(answer.match(/^connection:/gim)?.length ?? 1, 1, answer)
+    }
+  }
+})
+
+test('the server is told of a timeout before the program that has set it, and of an answer by hand as of a request that was aborted', async t => {
+  const logs = []
+  for (const server of [http.createServer(), createServer({ requests: 'http' })]) {
+    const log = []
+    const over = new Promise(resolve => {
+      server.on('request', (request, response) => {
+        response.on('timeout', () => { log.push('response timeout', response.writableEnded) })
+        request.on('error', error => { log.push(error.code) }).on('close', resolve)
+        request.socket.setTimeout(50, () => {
+          log.push('socket timeout')
+          request.socket.end('HTTP/1.1 504 Late\r\n\r\n')
+        })
+      })
+    })
+    const answer = await answerTo(await listening(t, server), `GET / HTTP/1.1\r\n${HOST}\r\n`)
+    assert.match(answer, /^HTTP\/1\.1 504 Late\r\n/)
+    await over
+    logs.push(log)
+  }
+  assert.deepEqual(logs[0], ['response timeout', false, 'socket timeout', 'ECONNRESET'])
+  assert.deepEqual(logs[1], logs[0])
+})
+
+test('options of node:http are seen as members of its server', () => {
+  const options = { maxHeaderSize: 2000, requireHostHeader: false, joinDuplicateHeaders: true, rejectNonStandardBodyWrites: true }
+  const [node, own] = [http.createServer(options), createServer({ ...options, requests: 'http' })]
+  for (const name of Object.keys(options)) assert.equal(own[name], node[name], name)
+})
+
 const WRONG_LINES = ['GET / HTTP/1.1\n', 'GET  HTTP/1.1\r\n', 'GET HTTP/1.1\r\n', 'GET /\x01 HTTP/1.1\r\n', 'GET /\x7f HTTP/1.1\r\n', 'GET /\xe9 HTTP/1.1\r\n', 'GET /caf\xc3\xa9 HTTP/1.1\r\n',
   'GET /?a=\xc3\xa9 HTTP/1.1\r\n', 'GET http://a/\xc3\xa9 HTTP/1.1\r\n', 'GET / HTTP/1.1 \r\n', 'GET / HTTP/1.1x\r\n', 'GET / HTTP/1.11\r\n', 'GET / HTTP/x.1\r\n', 'GET / FTP/1.1\r\n', 'GET / HTTP/1.1\r\n ', 'GET / HTTP/1.1\rx', '\x05\x01\0', '\xff\xff', '(']
 for (const line of WRONG_LINES) {

@@ -15,6 +15,8 @@ import { Socket, socketOf, type SocketBytes } from '../connection/socket'
 const HEAD_LENGTH_MAX = 64 * 1024
 const CANCEL = 8
 const SWITCHING = 101
+const OK = 200
+const REDIRECTS = 300
 /** HTTP/1.1 fields of an upgrade, which extended CONNECT does not have (RFC 8441 section 5). */
 const OF_UPGRADES = new Set(['connection', 'upgrade', 'sec-websocket-accept'])
 /** The start of the reason phrase behind a status. */
@@ -31,6 +33,8 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   private awaitsBodyEnd: boolean
   /** Bytes that its listener has already, as `head`: the first that come. */
   skips = 0
+  /** What is written over HTTP/1.1 refuses the upgrade: the connection ends behind it. */
+  private endsConnection = false
   /** The answer of a stream that goes on with HTTP: it is sent whole. */
   private refusal: { status: number; reason: string; fields: string; body: Buffer[] } | null = null
 
@@ -84,9 +88,19 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
       const name = isStream ? given.toLowerCase() : given
       if (!isStream || !OF_UPGRADES.has(name)) fields.push(`${name}\0${line.slice(colon + 1).trim()}`)
     }
+    if (!this.answers && !this.leavesHttp(status)) {
+      this.endsConnection = true
+      // The end of such a body is that of its connection.
+      if (!lines.some(line => /^connection\s*:/i.test(line))) fields.push('Connection\0close')
+    }
     const text = fields.join('\0')
     if (this.answers && status !== SWITCHING) this.refusal = { status, reason: isStream ? '' : reason, fields: text, body: [] }
     else exchange.respond(isStream ? 200 : status, text, ResponseFlag.NoDate, isStream ? '' : reason)
+  }
+
+  /** Whether other bytes than those of HTTP follow a head with this status. */
+  private leavesHttp (status: number): boolean {
+    return status < OK || (this.exchange.method === 'CONNECT' && status < REDIRECTS)
   }
 
   finish (done: () => void): void {
@@ -94,6 +108,7 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
     // A listener that refuses destroys the socket next, which must not reset bytes in flight.
     if (refusal === null) exchange.end()
     else exchange.answer(refusal.status, refusal.fields, Buffer.concat(refusal.body), ResponseFlag.NoDate | ResponseFlag.Quiet, refusal.reason)
+    if (this.endsConnection) exchange.connection.shutDown()
     done()
   }
 

@@ -84,7 +84,8 @@ export function uniqueOf (own: OwnHttp1): { symbol: symbol; names: unknown } | u
 
 const MEMBERS = [
   'headersTimeout', 'requestTimeout', 'connectionsCheckingInterval', 'keepAliveTimeout', 'keepAliveTimeoutBuffer', 'maxHeadersCount',
-  'maxRequestsPerSocket', 'httpAllowHalfOpen', 'shouldUpgradeCallback'
+  'maxRequestsPerSocket', 'httpAllowHalfOpen', 'shouldUpgradeCallback', 'maxHeaderSize', 'insecureHTTPParser', 'requireHostHeader',
+  'joinDuplicateHeaders', 'rejectNonStandardBodyWrites'
 ] as const
 /** Those of a server of node:http2 that takes HTTP/1.1. */
 const OF_HTTP2 = MEMBERS.slice(0, 5)
@@ -100,7 +101,7 @@ interface Served extends OwnHttp1 {
 export function setMembers (server: Served, own: OwnHttp1): void {
   const isHttp = own instanceof http.Server
   for (const name of isHttp ? MEMBERS : OF_HTTP2) {
-    let value: unknown = own[name]
+    let value = (own as Record<string, unknown>)[name]
     if (value === undefined) continue
     if (!APPLIED.has(name)) Object.assign(server, { [name]: value })
     else {

@@ -55,6 +55,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   private $isDuplex = false
   private $isClosed = false
   private $isAborted = false
+  /** Bytes of the answer were never given to the connection. */
+  private $isCut = false
   /** Its end was put behind the bytes that came before it. */
   private $isEndRead = false
   private $isGone = false
@@ -151,8 +153,9 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     this.$reportLate()
   }
 
-  /** It was over before it was a Duplex: no event comes any more. */
+  /** It was over before it was a Duplex: no event comes any more. One that was aborted has finished, unless bytes of it did not go. */
   private $becomeGone (): void {
+    if (this.$isAborted && !this.$isCut) Object.assign(this._writableState, { ending: true, ended: true, finished: true })
     for (const state of [this._readableState, this._writableState] as { destroyed: boolean; closed: boolean; closeEmitted: boolean }[]) {
       state.destroyed = state.closed = state.closeEmitted = true
     }
@@ -476,6 +479,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     this.rstCode = code
     if (!this.$isAnswered && !this.$exchange.done) {
       this.$isAborted = true
+      this.$isCut = this.$outgoing.bytes > 0
       this.$face?.$onStreamAborted()
     }
     this.$leave()

@@ -271,9 +271,10 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     }
     if (this.raw !== undefined && code === 0) {
       // As with node, which does not know that this is an answer, the request ends with its connection.
-      if (exchange.version < HttpVersion.Http2 && !this.socket.destroyed) return void this.socket.once('close', () => { this.fail(undefined) })
+      const error = exchange.withStory(aborted())
+      if (exchange.version < HttpVersion.Http2 && !this.socket.destroyed) return void this.socket.once('close', () => { this.fail(error) })
       this.socket.$gone()
-      return this.fail(undefined)
+      return this.fail(error)
     }
     // An answer without a body is whole with its head, though its handler may say its end later.
     const isWhole = code === 0 && (response.writableEnded || !response._hasBody)

@@ -96,13 +96,14 @@ export class Stage extends Socket {
     // A response that waits for its turn has no time of its own.
     if (this.$before?.destroyed === true) return
     if (this.$before?._httpMessage != null || this.$ahead?._httpMessage != null) return this.$refresh()
-    super.$onTimeout()
     const { _httpMessage: response } = this
     const request = response?.req
     const received = [
       request?.complete === false && request.emit('timeout', this), response?.emit('timeout', this), this.server.emit('timeout', this)
     ]
     if (!received.includes(true)) this.destroy()
+    // The server has listened before any program.
+    super.$onTimeout()
   }
 }
 
