@@ -33,7 +33,7 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   private awaitsBodyEnd: boolean
   /** Bytes that its listener has already, as `head`: the first that come. */
   skips = 0
-  /** What is written over HTTP/1.1 refuses the upgrade: the connection ends behind it. */
+  /** The head refuses the upgrade of a connection of HTTP/1.1, which ends behind it. */
   private endsConnection = false
   /** The answer of a stream that goes on with HTTP: it is sent whole. */
   private refusal: { status: number; reason: string; fields: string; body: Buffer[] } | null = null
