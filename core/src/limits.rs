@@ -135,6 +135,9 @@ pub const SEND_AHEAD_BYTES_MAX: u64 = 1024 * 1024;
 pub const REQUESTS_PER_CONNECTION_MAX: u64 = 1 << 30;
 /// The head of an HTTP/1.1 message, start line included.
 pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// The head of an HTTP/1.1 response that a client takes: as long as hyper's, for servers that set many or large
+/// cookies. A connection of a client has one head at a time, and its server was chosen.
+pub const RESPONSE_HEAD_BYTES_MAX: usize = 408 * 1024;
 /// An HTTP/1.1 request target.
 pub const TARGET_BYTES_MAX: usize = 16 * 1024;
 /// Chunk extensions of one body (CVE-2023-39326).
@@ -328,7 +331,8 @@ crate::options! {
         /// Requests on one connection before it drains. Range: from 1. Default 1,073,741,824, as many as HTTP/2 has
         /// stream ids.
         pub requests_per_connection_max: u64 = REQUESTS_PER_CONNECTION_MAX, with_requests_per_connection_max;
-        /// HTTP/1.1: bytes of a head, its start line included; beyond it 431. Range: any. Default 65,536.
+        /// HTTP/1.1: bytes of a head, its start line included; beyond it 431. Range: any. Default 65,536; of a
+        /// client's own settings 417,792.
         pub head_bytes_max: usize = HEAD_BYTES_MAX, with_head_bytes_max;
         /// HTTP/1.1: bytes of a request target; beyond it 414. Range: any. Default 16,384.
         pub target_bytes_max: usize = TARGET_BYTES_MAX, with_target_bytes_max;

@@ -7,7 +7,7 @@ use crate::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_core::budget::Rate;
-use trunkline_core::limits::{Config, Limits, Timeouts, Windows};
+use trunkline_core::limits::{Config, Limits, RESPONSE_HEAD_BYTES_MAX, Timeouts, Windows};
 
 /// How a sender over HTTP/3 decides how much may be on the way; over TCP the operating system
 /// decides.
@@ -247,7 +247,7 @@ trunkline_core::options! {
     /// Settings of a client.
     pub struct ClientConfig {
         /// Bounds on what a peer may make us hold or do.
-        pub limits: Limits = Limits::default(), with_limits;
+        pub limits: Limits = response_limits(), with_limits;
         /// How long each phase may take.
         pub timeouts: Timeouts = Timeouts::default(), with_timeouts;
         /// Receive windows.
@@ -281,6 +281,11 @@ impl ClientConfig {
             .with_sends_keep_alive(self.sends_keep_alive);
         Arc::new(config)
     }
+}
+
+/// The bounds of a client: those of a server, and longer heads of HTTP/1.1.
+pub(crate) fn response_limits() -> Limits {
+    Limits::default().with_head_bytes_max(RESPONSE_HEAD_BYTES_MAX)
 }
 
 fn check(limits: &Limits, windows: &Windows) -> Result<(), Error> {

@@ -63,6 +63,26 @@ impl BlackHole {
 }
 
 #[test]
+fn the_port_that_a_url_names_goes_before_that_of_an_address_unless_it_is_connected_to() {
+    let origin = hello(Speaks::Plain);
+    let port = origin.running.local_addr().port();
+    let dead = SocketAddr::from((Ipv4Addr::LOCALHOST, DEAD_PORTS[0]));
+    let asked = async |client: ClientBuilder, port: u16| {
+        let client = client.build().unwrap();
+        let sent = client.get(format!("http://a.test:{port}/")).send().await;
+        sent.is_ok()
+    };
+    run(async {
+        let here = origin.running.local_addr();
+        assert!(asked(origin.client().resolve("a.test", dead), port).await);
+        assert!(!asked(origin.client().resolve("a.test", here), DEAD_PORTS[0]).await);
+        assert!(asked(origin.client().resolve("a.test", here), 80).await);
+        assert!(!asked(origin.client().connect_to("a.test", dead), port).await);
+        assert!(asked(origin.client().connect_to("a.test", here), DEAD_PORTS[0]).await);
+    });
+}
+
+#[test]
 fn an_address_that_does_not_answer_costs_one_delay() {
     for speaks in [Speaks::Plain, Speaks::Tls] {
         let hole = BlackHole::new();
@@ -72,7 +92,7 @@ fn an_address_that_does_not_answer_costs_one_delay() {
             let delay = Duration::from_millis(20);
             let client = origin
                 .client()
-                .resolve("localhost", addresses)
+                .connect_to("localhost", addresses)
                 .attempt_delay(delay);
             let began = Instant::now();
             let response = client
@@ -103,7 +123,7 @@ fn an_address_that_refuses_costs_no_delay() {
             let began = Instant::now();
             let client = origin
                 .client()
-                .resolve("localhost", [dead, origin.running.local_addr()])
+                .connect_to("localhost", [dead, origin.running.local_addr()])
                 .attempt_delay(delay)
                 .build()
                 .unwrap();
@@ -119,7 +139,7 @@ fn when_all_fail_each_address_is_named_with_its_error() {
     run(async {
         let addresses = DEAD_PORTS.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         let client = Client::builder()
-            .resolve("a.test", addresses)
+            .connect_to("a.test", addresses)
             .build()
             .unwrap();
         let error = client.get("http://a.test:81/").send().await.unwrap_err();

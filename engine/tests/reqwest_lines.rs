@@ -386,3 +386,47 @@ fn a_response_to_head_has_no_bytes_left_whatever_its_length_says() {
         assert_eq!(response.content_length(), Some(0));
     });
 }
+
+#[test]
+fn the_length_of_a_chunked_response_is_unknown_also_where_all_of_it_is_there() {
+    let chunked = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+    let counted = b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc";
+    runtime().block_on(async {
+        for (answer, length) in [(&chunked[..], None), (counted, Some(3))] {
+            let url = format!("http://{}/", raw(answer, true).await);
+            let response = Client::new().get(&url).send().await.unwrap();
+            assert_eq!(response.content_length(), length);
+            assert_eq!(response.text().await.unwrap(), "abc");
+        }
+    });
+}
+
+#[test]
+fn a_head_of_four_hundred_thousand_bytes_is_read_and_a_longer_one_is_an_error() {
+    let cookie = |bytes: usize| {
+        let value = "x".repeat(bytes);
+        let text = format!("HTTP/1.1 200 OK\r\nset-cookie: {value}\r\ncontent-length: 0\r\n\r\n");
+        &*Box::leak(text.into_boxed_str().into_boxed_bytes())
+    };
+    runtime().block_on(async {
+        for (bytes, fits) in [(400_000, true), (420_000, false)] {
+            let url = format!("http://{}/", raw(cookie(bytes), true).await);
+            let sent = Client::new().get(&url).send().await;
+            let length = sent.ok().map(|response| response.headers()["set-cookie"].len());
+            assert_eq!(length, fits.then_some(bytes));
+        }
+    });
+}
+
+#[test]
+fn a_given_body_that_fails_is_an_error_of_the_request() {
+    let server = echo();
+    runtime().block_on(async {
+        let pieces = [Ok("abc"), Err(io::Error::other("x"))];
+        let body = Body::from_stream(futures_util::stream::iter(pieces));
+        let sent = Client::new().post(format!("http://{}/", server.local_addr()));
+        let error = sent.body(body).send().await.unwrap_err();
+        assert!(error.is_request() && error.is_body(), "{error:?}");
+        assert!(!error.is_decode() && !error.is_connect(), "{error:?}");
+    });
+}

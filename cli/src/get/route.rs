@@ -67,7 +67,7 @@ impl RouteOptions {
         client = connect_to::apply(client, &self.connect_to)?;
         for line in &self.resolve {
             let (host, address) = resolve(line)?;
-            client = client.resolve(host, [address]);
+            client = client.connect_to(host, [address]);
         }
         Ok(client)
     }

@@ -106,7 +106,8 @@ pub(super) fn request(
     let version = version(request.version)?;
     fields.push(Token::METHOD, method.as_bytes());
     push_target(&mut fields, method.as_bytes(), target.as_bytes())?;
-    push_fields(&mut fields, request.headers, limits)?;
+    push_fields(&mut fields, request.headers);
+    check_size(&fields, limits)?;
     if spells {
         for header in request.headers.iter() {
             fields.spell(header.name.as_bytes());
@@ -195,10 +196,10 @@ fn lines_of_response(
 ) -> Result<(ResponseHead, Version), Violation> {
     let mut table = [const { MaybeUninit::uninit() }; HEAD_FIELDS_MAX];
     let small = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
-    match lines_in_table(head, fields, limits, spells, small) {
+    match lines_in_table(head, fields, spells, small) {
         Err(Violation::FieldsTooMany) if limits.field_count_max > HEAD_FIELDS_MAX => {
             let mut large = vec![MaybeUninit::uninit(); limits.field_count_max];
-            lines_in_table(head, Fields::new(), limits, spells, &mut large)
+            lines_in_table(head, Fields::new(), spells, &mut large)
         }
         parsed => parsed,
     }
@@ -207,7 +208,6 @@ fn lines_of_response(
 fn lines_in_table<'a>(
     head: &'a [u8],
     mut fields: Fields,
-    limits: &Limits,
     spells: bool,
     table: &mut [MaybeUninit<Header<'a>>],
 ) -> Result<(ResponseHead, Version), Violation> {
@@ -224,7 +224,8 @@ fn lines_in_table<'a>(
     }
     let status = response.code.ok_or(Violation::HeadInvalid)?;
     let version = version(response.version)?;
-    push_fields(&mut fields, response.headers, limits)?;
+    // Its size is bounded by `head_bytes_max`, which a client sets higher than what it takes over HTTP/2.
+    push_fields(&mut fields, response.headers);
     if spells {
         spell_names(&mut fields, response.headers);
     }
@@ -265,7 +266,8 @@ fn lines_of_trailers(
     let table = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
     match httparse::parse_headers(section, table) {
         Ok(httparse::Status::Complete((used, headers))) if used == section.len() => {
-            push_fields(&mut fields, headers, limits)?;
+            push_fields(&mut fields, headers);
+            check_size(&fields, limits)?;
             if spells {
                 spell_names(&mut fields, headers);
             }
@@ -324,11 +326,7 @@ fn spell_names(fields: &mut Fields, headers: &[Header<'_>]) {
     }
 }
 
-fn push_fields(
-    fields: &mut Fields,
-    headers: &[Header<'_>],
-    limits: &Limits,
-) -> Result<(), Violation> {
+fn push_fields(fields: &mut Fields, headers: &[Header<'_>]) {
     let mut short = [0; 64];
     for header in headers {
         let name = header.name.as_bytes();
@@ -340,10 +338,13 @@ fn push_fields(
             fields.push_named(&name.to_ascii_lowercase(), header.value);
         }
     }
-    if fields.size() > limits.field_section_bytes_max {
-        return Err(Violation::FieldSectionTooLarge);
+}
+
+fn check_size(fields: &Fields, limits: &Limits) -> Result<(), Violation> {
+    match fields.size() > limits.field_section_bytes_max {
+        true => Err(Violation::FieldSectionTooLarge),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 fn version(minor: Option<u8>) -> Result<Version, Violation> {

@@ -670,7 +670,7 @@ fn each_status_of_the_registry_has_its_phrase_and_others_have_none() {
     for (status, phrase) in [
         (200, "OK"),
         (207, "Multi-Status"),
-        (413, "Content Too Large"),
+        (413, "Payload Too Large"),
         (418, "I'm a teapot"),
         (451, "Unavailable For Legal Reasons"),
         (511, "Network Authentication Required"),

@@ -14,7 +14,7 @@ use super::dispatch::{self, Dispatch};
 use super::listener::connection::ConnectionListener;
 use super::settings::policy::Policies;
 use super::settings::{ClientTimeouts, KeepAlive, Settings};
-use crate::config::{ClientConfig, within};
+use crate::config::{ClientConfig, response_limits, within};
 use crate::connection_info::traffic::Traffic;
 use crate::driver::event_loop::Spawner;
 use crate::driver::machine::qlog::Qlog;
@@ -83,7 +83,7 @@ impl<C> ClientBuilder<C> {
             protocols: Protocols::H2AndH1,
             timeouts: ClientTimeouts::default(),
             config: ClientConfig {
-                limits: Limits::default(),
+                limits: response_limits(),
                 timeouts: machine_timeouts(),
                 windows: Windows::default(),
                 datagrams: false,

@@ -56,9 +56,11 @@ impl Error {
             system.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
         })
     }
-    /// Whether there was no response to the request: whatever is not a setting, a status, a redirect or a body.
+    /// Whether there was no response to the request: whatever is not a setting, a status, a redirect or a response's
+    /// body. A body that was given and failed is one of these.
     pub fn is_request(&self) -> bool {
-        !(self.is_config() || self.is_status() || self.is_redirect() || self.is_body())
+        let of_response = self.is_body() && self.kind != ErrorKind::Body || self.is_decode();
+        !(self.is_config() || self.is_status() || self.is_redirect() || of_response)
     }
     /// Whether a response has a status that was asked for as an error
     /// ([`error_for_status`](crate::client::ResponseExt::error_for_status)).

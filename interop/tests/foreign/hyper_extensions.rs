@@ -1,4 +1,4 @@
-//! Extensions of hyper at requests and responses of handlers of `serve`, over HTTP/1.1.
+//! Extensions of hyper at requests and responses of handlers of `serve`.
 
 use crate::way::run;
 use axum::Router;
@@ -7,8 +7,9 @@ use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use http::{Method, StatusCode};
+use hyper::client::conn::http2;
 use hyper::ext::ReasonPhrase;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -59,6 +60,31 @@ fn a_connect_whose_handler_takes_hypers_upgrade_is_a_tunnel() {
         assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
         assert!(!head.contains("content-length"), "{head}");
         assert_eq!(tunnel, "ping pong");
+    });
+}
+
+#[test]
+fn a_connect_over_http_2_whose_handler_takes_hypers_upgrade_is_a_tunnel_beside_other_requests() {
+    run(async {
+        let address = serving(Router::new().fallback(tunnel)).await;
+        let socket = TcpStream::connect(address).await.unwrap();
+        let opened = http2::handshake(TokioExecutor::new(), TokioIo::new(socket)).await;
+        let (mut sender, connection) = opened.unwrap();
+        tokio::spawn(connection);
+        let request = |method: Method, uri: &str| {
+            let request = Request::builder().method(method).uri(uri);
+            request.body(Body::empty()).unwrap()
+        };
+        let connect = request(Method::CONNECT, "a.test:1");
+        let response = sender.send_request(connect).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        let mut tunnel = TokioIo::new(hyper::upgrade::on(response).await.unwrap());
+        tunnel.write_all(b"ping").await.unwrap();
+        let other = sender.send_request(request(Method::GET, &format!("http://{address}/")));
+        assert_eq!(other.await.unwrap().status(), StatusCode::METHOD_NOT_ALLOWED);
+        let mut received = String::new();
+        tunnel.read_to_string(&mut received).await.unwrap();
+        assert_eq!(received, "ping pong");
     });
 }
 

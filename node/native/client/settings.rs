@@ -160,7 +160,7 @@ impl Settings {
         builder = self.asking(builder, (&shared, questions), client);
         builder = builder.connection_listener(Arc::new(ConnectionEvents { shared, client }));
         for (host, addresses) in &self.resolve {
-            builder = builder.resolve(host, addresses.clone());
+            builder = builder.connect_to(host, addresses.clone());
         }
         builder = builder.limits(self.limits()).windows(self.windows());
         self.proxies(builder)?

@@ -116,7 +116,7 @@ pub(super) fn apply(client: ClientBuilder, lines: &[String]) -> Result<ClientBui
             ))
         })?;
         let to = SocketAddr::new(address, rule.to_port.unwrap_or(0));
-        client = client.resolve(host, [to]);
+        client = client.connect_to(host, [to]);
     }
     Ok(client.resolver(Rerouted(rules, DnsResolver::new())))
 }

@@ -6,6 +6,7 @@ use crate::client::connect::connector::Connector;
 use crate::client::connect::proxy::bypass::Bypass;
 use crate::client::connect::proxy::{Proxies, Proxy, env};
 use crate::client::connect::resolve::Resolver;
+use crate::client::connect::lookup::Override;
 use crate::error::Error;
 use crate::tls::ClientTls;
 use http::{HeaderName, HeaderValue};
@@ -21,15 +22,27 @@ use trunkline_core::proxy::ProxyHeaderVersion;
 
 /// The way to an origin. What cannot be used is an error of [`build`](Self::build).
 impl<C> ClientBuilder<C> {
-    /// Connects to `addresses`, one or several, for `host` instead of asking the resolver; a port of 0
-    /// stands for the URL's.
+    /// Connects to `addresses`, one or several, for `host` instead of asking the resolver. A port that the URL
+    /// names, other than its scheme's, goes before theirs; a port of 0 stands for the URL's.
     #[must_use]
     #[doc(alias = "resolve_to_addrs")]
-    pub fn resolve(mut self, host: &str, addresses: impl IntoAddresses) -> Self {
-        let host = host.to_ascii_lowercase().into();
+    pub fn resolve(self, host: &str, addresses: impl IntoAddresses) -> Self {
+        self.overriding(host, addresses, false)
+    }
+    /// As [`resolve`](Self::resolve), but the ports of `addresses` go before the one that the URL names; a port of
+    /// 0 stands for the URL's.
+    #[must_use]
+    pub fn connect_to(self, host: &str, addresses: impl IntoAddresses) -> Self {
+        self.overriding(host, addresses, true)
+    }
+    fn overriding(mut self, host: &str, to: impl IntoAddresses, keeps_port: bool) -> Self {
+        let to = Override {
+            addresses: to.into_addresses(),
+            keeps_port,
+        };
         self.route
             .overrides
-            .insert(host, addresses.into_addresses());
+            .insert(host.to_ascii_lowercase().into(), to);
         self
     }
     /// Resolves names with this resolver, those of proxies too. Default: the operating system's for addresses, and with

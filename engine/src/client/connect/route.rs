@@ -2,6 +2,7 @@
 //! settings when the client is built, and applies them to each attempt.
 
 use super::connector::Connector;
+use super::lookup::Override;
 use super::proxy::socks;
 use super::proxy::{Proxies, Proxy, ProxyKind, connect, env};
 use super::race::{self, SocketOptions};
@@ -28,7 +29,7 @@ use trunkline_core::proxy::{Destination, ProxyHeaderVersion};
 #[derive(Debug)]
 pub(in crate::client) struct Route {
     /// Addresses by host, instead of the resolver's.
-    pub(in crate::client) overrides: BTreeMap<Box<str>, Vec<SocketAddr>>,
+    pub(in crate::client) overrides: BTreeMap<Box<str>, Override>,
     pub(in crate::client) resolver: Arc<dyn Resolver>,
     /// Makes the connections, in place of all the rest.
     pub(in crate::client) connector: Option<Arc<dyn Connector>>,
@@ -372,7 +373,7 @@ impl Route {
                 return Err(wrong_family(local, &proxy.displayed));
             }
         }
-        for (host, addresses) in &self.overrides {
+        for (host, Override { addresses, .. }) in &self.overrides {
             let reachable = |address: &SocketAddr| address.is_ipv4() == local.is_ipv4();
             if !addresses.is_empty() && !addresses.iter().any(reachable) {
                 return Err(wrong_family(local, host));

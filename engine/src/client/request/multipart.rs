@@ -61,7 +61,8 @@ impl Form {
         self.parts.push((name.into(), part));
         self
     }
-    /// Adds a file, with its own name and the type `application/octet-stream`. It is read as it is sent.
+    /// Adds a file, with its own name and the type of its extension, or `application/octet-stream`. It is read as it is
+    /// sent.
     ///
     /// # Errors
     /// Names the file that cannot be opened.
@@ -135,7 +136,8 @@ impl Part {
     /// Names the file that cannot be opened.
     pub async fn file(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let part = Self::body(Body::from_file(path).await?).mime("application/octet-stream");
+        let media_type = mime_guess::from_path(path).first_or_octet_stream();
+        let part = Self::body(Body::from_file(path).await?).mime(media_type.essence_str());
         Ok(match path.file_name() {
             Some(name) => part.file_name(name.to_string_lossy()),
             None => part,

@@ -93,6 +93,12 @@ fn a_file_is_a_part_with_its_name_type_and_length() {
         assert_eq!(text.matches('x').count(), 150_000);
         let error = Form::new().file("f", &path).await.unwrap_err();
         assert!(error.to_string().contains("trunkline-part-"), "{error}");
+        let named = path.with_extension("PNG");
+        std::fs::write(&named, "x").unwrap();
+        let form = Form::new().part("f", Part::file(&named).await.unwrap());
+        let (_, text) = encode(form).await;
+        std::fs::remove_file(&named).unwrap();
+        assert!(text.contains("Content-Type: image/png\r\n\r\nx"), "{text}");
     });
 }
 

@@ -8,6 +8,7 @@ use crate::body::{Body, BodyStream};
 use crate::client::settings::policy::decompression;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{Response, Uri};
 use http_body::Body as _;
 use std::future::Future;
@@ -113,7 +114,11 @@ impl ResponseExt for Response<Body> {
         decompression::decompress(self)
     }
     fn content_length(&self) -> Option<u64> {
-        self.body().size_hint().exact()
+        // Whether a body that has not said its length came with its head is a matter of time.
+        let says_none = self.headers().contains_key(TRANSFER_ENCODING)
+            || self.body().url().is_some() && !self.headers().contains_key(CONTENT_LENGTH);
+        let length = self.body().size_hint().exact();
+        length.filter(|length| *length == 0 || !says_none)
     }
     fn bytes_stream(self) -> BodyStream {
         self.into_body().into_stream()

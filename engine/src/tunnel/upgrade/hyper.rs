@@ -3,7 +3,8 @@
 //!
 //! hyper creates an `OnUpgrade` only on a connection of its own, so each upgrade runs one in
 //! memory, which answers 101 at once, and its bytes are relayed to the peer. On HTTP/1.1 that is
-//! the connection, on HTTP/2 and HTTP/3 the stream of an extended CONNECT (RFC 8441, RFC 9220).
+//! the connection, on HTTP/2 and HTTP/3 the stream of a CONNECT, also of an extended one (RFC 8441,
+//! RFC 9220).
 
 mod call;
 mod either;
@@ -34,7 +35,8 @@ const ASK_BYTES_MAX: usize = 1024;
 
 /// Gives `service` upgrades as hyper has them: wrap an axum router in it whose handlers take
 /// `WebSocketUpgrade`. [`serve`](crate::serve) does so itself; on [`Server`](crate::Server) WebSockets over
-/// HTTP/2 and HTTP/3 need [`ServerConfig::extended_connect`](crate::ServerConfig::extended_connect) too.
+/// HTTP/2 and HTTP/3 need [`ServerConfig::extended_connect`](crate::ServerConfig::extended_connect) too. What a CONNECT
+/// over HTTP/2 and HTTP/3 sends comes by `hyper::upgrade::on`, and its request has no body.
 pub fn for_hyper<S>(service: S) -> ForHyper<S> {
     ForHyper { service }
 }
@@ -75,14 +77,20 @@ const WEBSOCKET: &str = "websocket";
 enum Target {
     /// The connection itself, behind a 101, or behind a 2xx where the method is CONNECT.
     Connection { upgrade: OnUpgrade, connect: bool },
-    /// One stream: what the peer sends is the request's body.
-    Stream(Body),
+    /// One stream: what the peer sends is the request's body. `websocket`: of an extended CONNECT.
+    Stream { body: Body, websocket: bool },
 }
 
 impl Target {
-    /// Whether it leads to one stream of several.
-    fn is_stream(&self) -> bool {
-        matches!(self, Self::Stream(_))
+    /// Whether it is a WebSocket on one stream of several.
+    fn is_websocket_stream(&self) -> bool {
+        matches!(
+            self,
+            Self::Stream {
+                websocket: true,
+                ..
+            }
+        )
     }
     /// `None`: the request asks for nothing else than an answer.
     fn of(request: &mut Request<Body>) -> Option<Self> {
@@ -92,12 +100,17 @@ impl Target {
             let upgrade = on(request);
             return Some(Self::Connection { upgrade, connect });
         }
-        let protocol = request.extensions().get::<Protocol>()?;
-        if request.method() != Method::CONNECT || protocol.as_str() != WEBSOCKET {
+        if request.method() != Method::CONNECT {
+            return None;
+        }
+        // RFC 9113 section 8.5: without a protocol the stream is a tunnel too.
+        let protocol = request.extensions().get::<Protocol>();
+        let websocket = protocol.is_some();
+        if protocol.is_some_and(|protocol| protocol.as_str() != WEBSOCKET) {
             return None;
         }
         let body = std::mem::replace(request.body_mut(), Body::empty());
-        Some(Self::Stream(body))
+        Some(Self::Stream { body, websocket })
     }
     /// Passes bytes on between `far` and the peer if the service takes the upgrade.
     fn join<B>(self, mut far: DuplexStream, response: Response<B>) -> Response<Either<B>> {
@@ -111,7 +124,7 @@ impl Target {
                 });
                 response.map(Either::own)
             }
-            Self::Stream(body) if response.status().is_success() => {
+            Self::Stream { body, .. } if response.status().is_success() => {
                 let (from, to) = tokio::io::split(far);
                 let (sender, tunnel) = Body::channel();
                 tokio::spawn(pass_to_service(body, to));

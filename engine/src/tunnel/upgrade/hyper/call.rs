@@ -99,7 +99,7 @@ impl<S: Service<Request<Body>>> Preparing<S> {
         let target = connected.map(|(upgrade, far)| {
             let extensions = self.request.extensions_mut();
             extensions.insert(upgrade);
-            if self.target.is_stream() {
+            if self.target.is_websocket_stream() {
                 extensions.insert(hyper::ext::Protocol::from_static(WEBSOCKET));
             }
             (self.target, far)
