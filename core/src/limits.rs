@@ -565,6 +565,9 @@ crate::options! {
         /// HTTP/1.1: the names of the fields of what comes are kept as they are spelled too
         /// ([`Fields::spellings`](crate::http::Fields::spellings)). Default: false.
         pub spelled_names: bool = false, with_spelled_names;
+        /// HTTP/1.1: blanks behind the size of a chunk and in its extensions are passed over (RFC 9112 section 7.1.1), as old
+        /// servers pad them. Default: false, they are an error.
+        pub chunk_blanks: bool = false, with_chunk_blanks;
         /// HTTP/1.1 server: a request without a host field is refused with 400 (RFC 9112 section 3.2). Default: true.
         pub needs_host: bool = true, with_needs_host;
         /// HTTP/1.1 server: a request with another expectation than `100-continue` is the owner's to

@@ -260,6 +260,9 @@ trunkline_core::options! {
         /// The names of fields of HTTP/1.1 responses are kept as they are spelled too
         /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
         pub spelled_names: bool = false, with_spelled_names;
+        /// Blanks behind the size of a chunk of HTTP/1.1 and in its extensions are passed over, as old servers pad them.
+        /// Default: true; otherwise they end the body with an error.
+        pub chunk_blanks: bool = true, with_chunk_blanks;
     }
 }
 
@@ -278,6 +281,7 @@ impl ClientConfig {
             .with_windows(self.windows.clone())
             .with_datagrams(self.datagrams)
             .with_spelled_names(self.spelled_names)
+            .with_chunk_blanks(self.chunk_blanks)
             .with_sends_keep_alive(self.sends_keep_alive);
         Arc::new(config)
     }

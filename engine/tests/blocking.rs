@@ -86,3 +86,18 @@ fn a_call_inside_a_runtime_is_an_error_that_says_so() {
     assert!(error.to_string().contains("inside a tokio runtime"));
     assert!(client.get(url(&site, "/")).send().is_ok());
 }
+
+#[test]
+fn a_call_is_made_where_a_runtime_lets_a_thread_wait() {
+    let site = site();
+    let client = blocking::Client::new().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+    let address = url(&site, "/");
+    let asks = move || client.get(&address).send().is_ok();
+    let (second, third) = (asks.clone(), asks.clone());
+    let waits = async move { tokio::task::block_in_place(second) };
+    assert!(runtime.block_on(runtime.spawn_blocking(asks)).unwrap());
+    assert!(runtime.block_on(runtime.spawn(waits)).unwrap());
+    let _entered = runtime.enter();
+    assert!(third());
+}

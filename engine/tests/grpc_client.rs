@@ -50,6 +50,31 @@ async fn a_call_without_an_origin_goes_to_that_of_the_client_and_below_its_path(
     assert_eq!(nowhere.code(), Code::Internal, "{nowhere}");
 }
 
+#[tokio::test]
+async fn a_call_asks_for_no_content_coding_and_its_response_has_the_fields_of_its_service_alone() {
+    let seen = service_fn(async |request: Request<Body>| {
+        let mut names: Vec<_> = request.headers().keys().map(|name| name.as_str()).collect();
+        names.sort_unstable();
+        let response = Response::builder()
+            .header("content-type", "application/grpc")
+            .header("grpc-status", "5")
+            .header("seen", names.join(" "));
+        Ok::<_, Infallible>(response.body(Body::empty()).unwrap())
+    });
+    let server = Server::bind("127.0.0.1:0").workers(1).serve(seen).unwrap();
+    let origin = format!("http://{}", server.local_addr());
+    let mut client = GrpcClient::new(Client::new()).with_origin(origin.parse().unwrap());
+    let response = client.call(call()).await.unwrap();
+    assert_eq!(response.headers()["seen"], "content-length content-type");
+    let mut names: Vec<_> = response
+        .headers()
+        .keys()
+        .map(|name| name.as_str())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["content-type", "date", "grpc-status", "seen"]);
+}
+
 /// tonic asks for it: `with_interceptor` of a generated client takes no service without.
 #[test]
 fn an_interceptor_may_refuse_a_call_with_an_empty_body() {

@@ -412,7 +412,9 @@ fn a_head_of_four_hundred_thousand_bytes_is_read_and_a_longer_one_is_an_error() 
         for (bytes, fits) in [(400_000, true), (420_000, false)] {
             let url = format!("http://{}/", raw(cookie(bytes), true).await);
             let sent = Client::new().get(&url).send().await;
-            let length = sent.ok().map(|response| response.headers()["set-cookie"].len());
+            let length = sent
+                .ok()
+                .map(|response| response.headers()["set-cookie"].len());
             assert_eq!(length, fits.then_some(bytes));
         }
     });
@@ -428,5 +430,21 @@ fn a_given_body_that_fails_is_an_error_of_the_request() {
         let error = sent.body(body).send().await.unwrap_err();
         assert!(error.is_request() && error.is_body(), "{error:?}");
         assert!(!error.is_decode() && !error.is_connect(), "{error:?}");
+    });
+}
+
+#[test]
+fn blanks_behind_the_size_of_a_chunk_are_passed_over_unless_they_are_to_be_an_error() {
+    let padded = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3  \r\nabc\r\n2 ; a = b\r\nde\r\n0 \r\n\r\n";
+    runtime().block_on(async {
+        for (passed_over, text) in [(true, Some("abcde")), (false, None)] {
+            let client = Client::builder().chunk_blanks(passed_over).build().unwrap();
+            let url = format!("http://{}/", raw(padded, true).await);
+            let read = match client.get(&url).send().await {
+                Ok(response) => response.text().await.ok(),
+                Err(_) => None,
+            };
+            assert_eq!(read.as_deref(), text);
+        }
     });
 }

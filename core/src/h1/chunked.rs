@@ -14,6 +14,8 @@ use crate::error::Violation;
 enum Position {
     /// In the hexadecimal size; `digits` seen so far.
     Size { digits: u8 },
+    /// In the blanks behind the size.
+    SizeEnd,
     /// Behind a `;`, before or in an extension name.
     ExtensionName { empty: bool },
     /// Behind a `=`: a token or a quoted string.
@@ -42,6 +44,8 @@ pub(super) struct ChunkDecoder {
     left: u64,
     /// Extension bytes of the whole body.
     extension_bytes: usize,
+    /// Blanks behind a size and in extensions are passed over.
+    blanks: bool,
 }
 
 /// One step of the decoder: `used` bytes were taken from the input.
@@ -59,11 +63,13 @@ pub(super) enum Chunked<'a> {
 const SIZE_DIGITS_MAX: u8 = 16;
 
 impl ChunkDecoder {
-    pub(super) fn new() -> Self {
+    /// `blanks`: those behind a size and in extensions are passed over ([`Config::chunk_blanks`](crate::limits::Config::chunk_blanks)).
+    pub(super) fn new(blanks: bool) -> Self {
         Self {
             position: Position::Size { digits: 0 },
             left: 0,
             extension_bytes: 0,
+            blanks,
         }
     }
 
@@ -106,7 +112,8 @@ impl ChunkDecoder {
     fn step(&mut self, byte: u8, extension_bytes_max: usize) -> Result<Position, Violation> {
         let next = match self.position {
             Position::Size { digits } => return self.size(digits, byte),
-            Position::ExtensionName { .. }
+            Position::SizeEnd
+            | Position::ExtensionName { .. }
             | Position::ExtensionValue { .. }
             | Position::Quoted
             | Position::QuotedPair
@@ -115,7 +122,12 @@ impl ChunkDecoder {
                 if self.extension_bytes > extension_bytes_max {
                     return Err(Violation::ChunkExtensionTooLarge);
                 }
-                extension(self.position, byte)
+                match self.position {
+                    Position::Quoted | Position::QuotedPair => extension(self.position, byte),
+                    // RFC 9110 section 5.6.3: bad whitespace.
+                    at if self.blanks && matches!(byte, b' ' | b'\t') => Some(at),
+                    at => extension(at, byte),
+                }
             }
             Position::DataCr => (byte == b'\r').then_some(Position::DataLf),
             Position::DataLf => (byte == b'\n').then_some(Position::Size { digits: 0 }),
@@ -136,14 +148,17 @@ impl ChunkDecoder {
             }
             (b'\r', _) if digits > 0 => Ok(Position::SizeLf),
             (b';', _) if digits > 0 => Ok(Position::ExtensionName { empty: true }),
+            (b' ' | b'\t', _) if digits > 0 && self.blanks => Ok(Position::SizeEnd),
             _ => Err(Violation::ChunkInvalid),
         }
     }
 }
 
-/// RFC 9112 section 7.1.1, without the bad whitespace it allows.
+/// RFC 9112 section 7.1.1, without the bad whitespace it allows, which is passed over before or refused.
 fn extension(position: Position, byte: u8) -> Option<Position> {
     match (position, byte) {
+        (Position::SizeEnd, b';') => Some(Position::ExtensionName { empty: true }),
+        (Position::SizeEnd, b'\r') => Some(Position::SizeLf),
         (Position::ExtensionName { empty: false }, b'=') => {
             Some(Position::ExtensionValue { empty: true })
         }

@@ -89,6 +89,7 @@ impl<C> ClientBuilder<C> {
                 datagrams: false,
                 sends_keep_alive: false,
                 spelled_names: false,
+                chunk_blanks: true,
             },
             tls: ClientTls::new(),
             route: Route::default(),
@@ -154,6 +155,13 @@ impl<C> ClientBuilder<C> {
     #[must_use]
     pub fn spelled_names(mut self, keeps: bool) -> Self {
         self.config.spelled_names = keeps;
+        self
+    }
+    /// Whether blanks behind the size of a chunk of HTTP/1.1 and in its extensions are passed over, as old servers pad them;
+    /// otherwise they end the body with an error. Default true.
+    #[must_use]
+    pub fn chunk_blanks(mut self, passed_over: bool) -> Self {
+        self.config.chunk_blanks = passed_over;
         self
     }
     /// The ceiling of the requests in flight on one HTTP/2 or HTTP/3 connection, at least 1. A lower limit of

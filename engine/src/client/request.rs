@@ -28,7 +28,7 @@ use super::dispatch::Dispatch;
 use super::dispatch::exchange_future::ExchangeFuture;
 use super::exchange::compose;
 use super::exchange::{OnInterim, Outgoing, Patience};
-use super::settings::origin::origin_of;
+use super::settings::origin::{Multiplexed, origin_of};
 use super::settings::url;
 use crate::body::Body;
 use crate::body::window::Wanted;
@@ -258,11 +258,12 @@ pub(super) fn send(
     let total = extra.total.or(settings.timeouts.total);
     extra.total_until = total.map(|total| Instant::now() + within(total));
     let policies = &settings.policies;
-    policies.add_fields(&mut parts);
+    let grpc = Multiplexed::is_in(&parts);
+    policies.add_fields(&mut parts, grpc);
     let added = policies.add_cookies(&mut parts);
     let span = RequestSpan::of(&parts);
     let _entered = span.enter();
-    if !policies.concern(&parts.method) {
+    if !policies.concern(&parts.method, grpc) {
         return match submit(dispatch, &parts, body, &extra) {
             Ok(exchange) => ResponseFuture::new(exchange, None, span.clone()),
             Err(error) => failed(error),

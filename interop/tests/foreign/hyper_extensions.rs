@@ -81,7 +81,10 @@ fn a_connect_over_http_2_whose_handler_takes_hypers_upgrade_is_a_tunnel_beside_o
         let mut tunnel = TokioIo::new(hyper::upgrade::on(response).await.unwrap());
         tunnel.write_all(b"ping").await.unwrap();
         let other = sender.send_request(request(Method::GET, &format!("http://{address}/")));
-        assert_eq!(other.await.unwrap().status(), StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(
+            other.await.unwrap().status(),
+            StatusCode::METHOD_NOT_ALLOWED
+        );
         let mut received = String::new();
         tunnel.read_to_string(&mut received).await.unwrap();
         assert_eq!(received, "ping pong");

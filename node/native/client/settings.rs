@@ -115,9 +115,9 @@ impl Settings {
             tls = tls.resumed_servers(servers);
         }
         let health = HealthTimes::default().with_unasked(self.ping_interval.and_then(time));
-        let builder = builder_on(shared).timeouts(timeouts);
+        let builder = builder_on(shared).timeouts(timeouts).chunk_blanks(false);
         let mut builder = builder.tls(tls).health(health);
-        // As node:http and undici: servers and proxies of HTTP/1.0 close without it.
+        // As node:http and undici: servers and proxies of HTTP/1.0 close without it. Blanks as llhttp.
         builder = builder.sends_keep_alive(true).spelled_names(true);
         /// Says to the builder what is there.
         macro_rules! send {

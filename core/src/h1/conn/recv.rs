@@ -257,7 +257,7 @@ impl Conn {
         self.receiving = match length {
             BodyLength::None | BodyLength::Known(0) => return self.end_of_message(),
             BodyLength::Known(left) => Receiving::Known { left },
-            BodyLength::Chunked => Receiving::Chunked(ChunkDecoder::new()),
+            BodyLength::Chunked => Receiving::Chunked(ChunkDecoder::new(self.config.chunk_blanks)),
             BodyLength::UntilClose => Receiving::UntilClose,
             // Handled where a head is received; a request is never one.
             BodyLength::Tunnel => Receiving::Nothing,

@@ -2,11 +2,11 @@
 
 use super::ClientBuilder;
 use crate::client::IntoAddresses;
+use crate::client::connect::addresses::Override;
 use crate::client::connect::connector::Connector;
 use crate::client::connect::proxy::bypass::Bypass;
 use crate::client::connect::proxy::{Proxies, Proxy, env};
 use crate::client::connect::resolve::Resolver;
-use crate::client::connect::lookup::Override;
 use crate::error::Error;
 use crate::tls::ClientTls;
 use http::{HeaderName, HeaderValue};

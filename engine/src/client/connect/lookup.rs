@@ -68,26 +68,6 @@ fn with_port(addresses: &[SocketAddr], port: u16) -> Vec<SocketAddr> {
         .collect()
 }
 
-/// Addresses of a host, in place of the resolver's.
-#[derive(Clone, Debug)]
-pub(in crate::client) struct Override {
-    pub(in crate::client) addresses: Vec<SocketAddr>,
-    /// The ports of the addresses go before one that a URL names.
-    pub(in crate::client) keeps_port: bool,
-}
-
-impl Override {
-    /// The addresses for an origin at `port`. One that a URL leaves to its scheme may be elsewhere.
-    fn at_port(&self, port: u16) -> Vec<SocketAddr> {
-        let yields = !self.keeps_port && !matches!(port, 80 | 443);
-        let with_port = |address: &SocketAddr| match address.port() {
-            own if own != 0 && !yields => *address,
-            _ => SocketAddr::new(address.ip(), port),
-        };
-        self.addresses.iter().map(with_port).collect()
-    }
-}
-
 impl Route {
     /// Where `origin` is, by its addresses and its HTTPS record; `None`: by a way on which this client does
     /// not look for it, or that only leads to some addresses.

@@ -1,8 +1,8 @@
 //! The route to an origin: overrides and resolver, Unix sockets, local address, proxies. Checks its
 //! settings when the client is built, and applies them to each attempt.
 
+use super::addresses::Override;
 use super::connector::Connector;
-use super::lookup::Override;
 use super::proxy::socks;
 use super::proxy::{Proxies, Proxy, ProxyKind, connect, env};
 use super::race::{self, SocketOptions};

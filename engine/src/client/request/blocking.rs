@@ -13,8 +13,8 @@
 //! # }
 //! ```
 //!
-//! Connections are tasks of a thread of the client's. A call from inside a tokio runtime is an error, because it
-//! would stop that runtime's thread.
+//! Connections are tasks of a thread of the client's. A call from a task of a tokio runtime is an error, because it
+//! would stop that runtime's thread; `spawn_blocking` and `block_in_place` are for it.
 
 mod request;
 mod response;
@@ -26,9 +26,11 @@ pub use response::BlockingResponse as Response;
 use crate::error::Error;
 use http::Method;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
+use tokio::task::coop;
 
 /// A GET request by a client of its own, for one request.
 ///
@@ -124,7 +126,7 @@ impl Background {
     }
     /// Waits for a future on this thread, while the connections run on the other.
     pub(crate) fn wait<F: Future>(&self, future: F) -> Result<F::Output, Error> {
-        if Handle::try_current().is_ok() {
+        if is_polled() {
             return Err(Error::config(
                 "a blocking client was called inside a tokio runtime; use trunkline::Client there, or \
                  tokio::task::spawn_blocking with a thread that may wait",
@@ -133,6 +135,29 @@ impl Background {
         Ok(self.handle.block_on(future))
     }
 }
+
+/// Whether this thread polls a task or `block_on` of tokio: it must not wait there, but may in `spawn_blocking`,
+/// `block_in_place` and below `Handle::enter`. Only what is polled has a budget of polls (`tokio::task::coop`); what is
+/// taken of it here is given back, the first last.
+fn is_polled() -> bool {
+    if Handle::try_current().is_err() {
+        return false;
+    }
+    let mut context = Context::from_waker(Waker::noop());
+    let mut taken = Vec::new();
+    while taken.len() <= POLLS_MAX {
+        match coop::poll_proceed(&mut context) {
+            Poll::Ready(one) => taken.push(one),
+            Poll::Pending => break,
+        }
+    }
+    let is_limited = taken.len() <= POLLS_MAX;
+    while taken.pop().is_some() {}
+    is_limited
+}
+
+/// More than tokio's budget of a task, 128.
+const POLLS_MAX: usize = 1024;
 
 impl Drop for Background {
     fn drop(&mut self) {

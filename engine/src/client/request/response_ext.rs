@@ -115,10 +115,10 @@ impl ResponseExt for Response<Body> {
     }
     fn content_length(&self) -> Option<u64> {
         // Whether a body that has not said its length came with its head is a matter of time.
-        let says_none = self.headers().contains_key(TRANSFER_ENCODING)
+        let is_unknown = self.headers().contains_key(TRANSFER_ENCODING)
             || self.body().url().is_some() && !self.headers().contains_key(CONTENT_LENGTH);
         let length = self.body().size_hint().exact();
-        length.filter(|length| *length == 0 || !says_none)
+        length.filter(|length| *length == 0 || !is_unknown)
     }
     fn bytes_stream(self) -> BodyStream {
         self.into_body().into_stream()

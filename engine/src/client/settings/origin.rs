@@ -36,7 +36,7 @@ struct RecentOrigin {
 pub(crate) struct Multiplexed;
 
 impl Multiplexed {
-    fn is_in(parts: &Parts) -> bool {
+    pub(in crate::client) fn is_in(parts: &Parts) -> bool {
         parts.extensions.get::<Self>().is_some()
     }
     /// The versions to offer without HTTP/1.1.

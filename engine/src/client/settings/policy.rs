@@ -80,17 +80,21 @@ impl Policies {
             false => Ok(()),
         }
     }
-    /// Whether something is done with the response to a request of this method.
-    pub(in crate::client) fn concern(&self, method: &Method) -> bool {
+    /// Whether something is done with the response to a request of this method. `grpc`: a call is led nowhere else, and
+    /// its messages are compressed each by itself.
+    pub(in crate::client) fn concern(&self, method: &Method, grpc: bool) -> bool {
         // The response to a CONNECT has no content, and leads nowhere else.
         method != Method::CONNECT
-            && (self.redirects.follows()
-                || self.retries.is_some()
-                || self.decompresses
-                || self.has_cookies())
+            && (self.retries.is_some()
+                || self.has_cookies()
+                || !grpc && (self.redirects.follows() || self.decompresses))
     }
-    /// Adds the client's fields to a request, once.
-    pub(in crate::client) fn add_fields(&self, parts: &mut Parts) {
+    /// Adds the client's fields to a request, once. `grpc`: as of [`concern`](Self::concern).
+    #[cfg_attr(
+        not(feature = "decompression"),
+        allow(unused_variables, reason = "what is asked for depends on it")
+    )]
+    pub(in crate::client) fn add_fields(&self, parts: &mut Parts, grpc: bool) {
         for name in self.fields.keys() {
             if !parts.headers.contains_key(name) {
                 for value in self.fields.get_all(name) {
@@ -99,7 +103,7 @@ impl Policies {
             }
         }
         #[cfg(feature = "decompression")]
-        if self.decompresses && parts.method != Method::CONNECT {
+        if self.decompresses && parts.method != Method::CONNECT && !grpc {
             decompression::ask(&mut parts.headers);
         }
     }

@@ -92,7 +92,7 @@ impl WebSocketRequest {
         let (mut parts, _) = self.request.build()?.into_parts();
         let settings = &client.dispatch.settings;
         settings.policies.check_scheme(&parts.uri)?;
-        settings.policies.add_fields(&mut parts);
+        settings.policies.add_fields(&mut parts, false);
         settings.policies.add_cookies(&mut parts);
         parts
             .headers

@@ -136,10 +136,13 @@ impl Turn<'_> {
         (plan, body): (BodyPlan, FirstBody),
     ) -> Result<(), Misuse> {
         let version = self.machine.version();
+        let is_http1 = matches!(version, Version::Http10 | Version::Http11);
         let server_fields = ServerFields {
             date: self.extra.date,
             alt_svc: self.extra.elsewhere(version),
-            length: plan.length,
+            // Over HTTP/2 and HTTP/3 the end of the stream says that there is no body; gRPC's clients take each
+            // field of a response without one for metadata.
+            length: plan.length.filter(|length| *length > 0 || is_http1),
         };
         let fields = &mut self.scratch.fields;
         let set = copy_fields(&parts.headers, parts.status, version, fields);

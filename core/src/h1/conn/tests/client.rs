@@ -623,7 +623,7 @@ fn connect_becomes_a_tunnel_with_2xx_only() {
 
 #[test]
 fn an_answer_before_the_request_is_complete_leaves_the_rest_to_the_owner() {
-    let answer = "HTTP/1.1 413 Content Too Large\r\ncontent-length: 0\r\n\r\n";
+    let answer = "HTTP/1.1 413 Payload Too Large\r\ncontent-length: 0\r\n\r\n";
     let mut script = Script::client();
     script.open(&request("POST", "/", &[]), false);
     script.connection_lists(answer);
