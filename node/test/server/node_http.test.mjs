@@ -137,6 +137,28 @@ test('the server is told of a timeout before the program that has set it, and of
   assert.deepEqual(logs[1], logs[0])
 })
 
+test('a request whose body is malformed is aborted before its response closes', async t => {
+  const logs = []
+  for (const server of [http.createServer(), createServer({ requests: 'http' }), createServer({ engine: 'threads', requests: 'http' })]) {
+    const log = []
+    const over = new Promise(resolve => {
+      server.on('request', (request, response) => {
+        request.on('aborted', () => { log.push('aborted') }).on('error', error => {
+          log.push(error.code)
+          resolve()
+        })
+        response.on('close', () => { log.push('response close') })
+        request.resume()
+      })
+    })
+    assert.match(await answerTo(await listening(t, server), `${CHUNKS}zz\r\n`), /^HTTP\/1\.1 400 /)
+    await over
+    logs.push(log)
+  }
+  assert.deepEqual(logs[0], ['aborted', 'response close', 'ECONNRESET'])
+  for (const log of logs) assert.deepEqual(log, logs[0])
+})
+
 test('options of node:http are seen as members of its server', () => {
   const options = { maxHeaderSize: 2000, requireHostHeader: false, joinDuplicateHeaders: true, rejectNonStandardBodyWrites: true }
   const [node, own] = [http.createServer(options), createServer({ ...options, requests: 'http' })]

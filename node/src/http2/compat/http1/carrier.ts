@@ -272,7 +272,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     if (this.raw !== undefined && code === 0) {
       // As with node, which does not know that this is an answer, the request ends with its connection.
       const error = exchange.withStory(aborted())
-      if (exchange.version < HttpVersion.Http2 && !this.socket.destroyed) return void this.socket.once('close', () => { this.fail(error) })
+      if (exchange.version < HttpVersion.Http2 && !this.socket.destroyed) return void this.socket.prependOnceListener('close', () => { this.fail(error) })
       this.socket.$gone()
       return this.fail(error)
     }
@@ -293,7 +293,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     }
     // A refusal of the rest of its body may still be written: as with node the request ends with its connection.
     const { socket } = this
-    if (this.isRefused && socket.$isCarrying && !socket.destroyed) return void socket.once('close', () => { this.fail(error) })
+    if (this.isRefused && socket.$isCarrying && !socket.destroyed) return void socket.prependOnceListener('close', () => { this.fail(error) })
     if (this.ownsSocket || exchange.connection.closed) this.socket.$gone()
     if (exchange.version < HttpVersion.Http2) {
       // A malformed request may still be answered, and the engine ends its connection.
