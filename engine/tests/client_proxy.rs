@@ -306,6 +306,20 @@ fn each_scheme_may_have_its_own_proxy_and_proxies_get_their_own_fields() {
 }
 
 #[test]
+fn a_host_field_leads_no_forwarded_request_elsewhere() {
+    let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_vec();
+    let proxy = Scripted::http(Then::SendsAndCloses(answer));
+    run(async {
+        let client = Client::builder().proxy(&format!("http://{}", proxy.address));
+        let asked = client.build().unwrap().get("http://a.test/path");
+        asked.header("host", "b.test").send().await.unwrap();
+    });
+    let received = proxy.received().concat();
+    let first = "GET http://a.test/path HTTP/1.1\r\nhost: a.test\r\n";
+    assert!(received.starts_with(first), "{received}");
+}
+
+#[test]
 fn a_tunnel_is_asked_for_in_the_name_of_the_clients_agent() {
     for (own, sent) in [(None, "ours/1"), (Some("the proxy's"), "the proxy's")] {
         let proxy = Scripted::http(Then::SendsAndCloses(b"HTTP/1.1 403 no\r\n\r\n".to_vec()));

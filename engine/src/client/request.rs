@@ -289,7 +289,10 @@ fn submit(
     dispatch.settings.policies.check_scheme(&parts.uri)?;
     let origin = dispatch.recent_origins.find(parts, &dispatch.settings)?;
     refuse_proxy_credentials(&origin, parts)?;
-    let head = compose::request_head(parts, &body)?;
+    let head = match dispatch.settings.route.forwards(&origin) {
+        true => compose::forwarded_head(parts, &body)?,
+        false => compose::request_head(parts, &body)?,
+    };
     let timeouts = &dispatch.settings.timeouts;
     let now = Instant::now();
     let mut request = Outgoing::new(now, origin, head, body);

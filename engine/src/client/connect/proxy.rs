@@ -27,7 +27,7 @@ use percent_encoding::percent_decode_str;
 use std::fmt;
 use std::sync::Arc;
 use trunkline_core::h1::ProxyField;
-use trunkline_core::pool::Scheme;
+use trunkline_core::pool::{Origin, Protocols, Scheme};
 
 /// Protocol between client and proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,6 +253,14 @@ impl Proxies {
         if !self.fields.iter().any(is_agent) {
             self.fields.push((name.into(), agent.into()));
         }
+    }
+    /// Whether `proxy` forwards the requests to `origin` one by one. HTTP/2 has no absolute form: with prior knowledge it
+    /// needs a tunnel.
+    pub(in crate::client) fn forwards(&self, proxy: &Proxy, origin: &Origin) -> bool {
+        matches!(proxy.kind, ProxyKind::Http | ProxyKind::Https)
+            && origin.scheme == Scheme::Http
+            && origin.protocols != Protocols::H2Only
+            && !self.always_tunnel
     }
     pub(in crate::client) fn choose(
         &self,

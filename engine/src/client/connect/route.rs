@@ -179,14 +179,16 @@ impl Route {
         Ok(addresses)
     }
 
+    /// Whether a proxy forwards the requests to `origin` one by one.
+    pub(in crate::client) fn forwards(&self, origin: &Origin) -> bool {
+        let proxy = self.proxy_for(origin);
+        proxy.is_some_and(|proxy| self.proxies.forwards(proxy, origin))
+    }
+
     async fn through_http(&self, proxy: &Proxy, origin: &Origin) -> Result<Reached, Error> {
         let mut socket = self.connect_proxy(proxy).await?;
         let authorization = self.proxies.authorization(proxy);
-        // HTTP/2 has no absolute form: with prior knowledge it needs a tunnel.
-        let forwards = origin.scheme == Scheme::Http
-            && origin.protocols != Protocols::H2Only
-            && !self.proxies.always_tunnel;
-        if forwards {
+        if self.proxies.forwards(proxy, origin) {
             return Ok(Reached {
                 socket,
                 early: Bytes::new(),

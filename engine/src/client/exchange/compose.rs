@@ -19,6 +19,19 @@ use trunkline_core::http::{FieldName, Fields, RequestHead, ResponseHead, Token, 
 
 /// The head of a request.
 pub(in crate::client) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Error> {
+    // RFC 9113 section 8.3.1: the authority stands in for the host field.
+    let host = parts.headers.get(HOST).map(HeaderValue::as_bytes);
+    head_at(parts, body, host)
+}
+
+/// The head of a request to a proxy that forwards it: where it goes is the URL's authority, which the proxy puts in
+/// the place of a host field (RFC 9112 section 3.2.2).
+pub(in crate::client) fn forwarded_head(parts: &Parts, body: &Body) -> Result<RequestHead, Error> {
+    head_at(parts, body, None)
+}
+
+/// The head of a request to `host`; `None`: to that of the URL.
+fn head_at(parts: &Parts, body: &Body, host: Option<&[u8]>) -> Result<RequestHead, Error> {
     let uri = &parts.uri;
     if parts.method == Method::TRACE && !body.is_end_stream() {
         return Err(Error::config(
@@ -38,12 +51,8 @@ pub(in crate::client) fn request_head(parts: &Parts, body: &Body) -> Result<Requ
         Token::SCHEME,
         uri.scheme_str().unwrap_or_default().as_bytes(),
     );
-    let authority = match parts.headers.get(HOST) {
-        // RFC 9113 section 8.3.1: the authority stands in for the host field.
-        Some(host) => host.as_bytes(),
-        None => uri.authority().map_or("", |a| a.as_str()).as_bytes(),
-    };
-    fields.push(Token::AUTHORITY, authority);
+    let of_url = || uri.authority().map_or("", |a| a.as_str()).as_bytes();
+    fields.push(Token::AUTHORITY, host.unwrap_or_else(of_url));
     let path = match (uri.path_and_query(), &parts.method) {
         (Some(path), &Method::OPTIONS) if path == "*" => "*",
         (Some(path), _) if path.as_str().starts_with('/') => path.as_str(),
