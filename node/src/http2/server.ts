@@ -100,8 +100,10 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
     setTimeout (time: number, callback?: () => void): this {
       this.timeout = time
       if (callback === undefined) return this
-      checkCall(callback, 'callback')
-      this.on('timeout', callback)
+      // Servers of node:http leave the check to `on`, and what is false is no listener there.
+      const isOfHttp = [http.Server, https.Server].some(Class => (this as unknown) instanceof Class)
+      if (!isOfHttp) checkCall(callback, 'callback')
+      if (callback) this.on('timeout', callback)
       return this
     }
 

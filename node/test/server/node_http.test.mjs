@@ -159,6 +159,19 @@ test('a request whose body is malformed is aborted before its response closes', 
   for (const log of logs) assert.deepEqual(log, logs[0])
 })
 
+test('setTimeout of a server refuses a listener that is none as node:http does', () => {
+  for (const listener of [5, 'x', {}, null, 0]) {
+    const [node, own] = [http.createServer(), createServer({ requests: 'http' })].map(server => {
+      try {
+        return server.setTimeout(5, listener) === server
+      } catch (error) {
+        return [error.code, error.message]
+      }
+    })
+    assert.deepEqual(own, node)
+  }
+})
+
 test('options of node:http are seen as members of its server', () => {
   const options = { maxHeaderSize: 2000, requireHostHeader: false, joinDuplicateHeaders: true, rejectNonStandardBodyWrites: true }
   const [node, own] = [http.createServer(options), createServer({ ...options, requests: 'http' })]
