@@ -330,9 +330,6 @@ impl<R> Pool<R> {
             return;
         };
         state.attempts -= 1;
-        if let Some(at) = state.back_off(now, began) {
-            self.deadlines.push(Reverse((at, Due::BackOff(origin))));
-        }
         let is_asking = state.multiplexing(now).is_none();
         let lasted = now.saturating_duration_since(began);
         // A second probe that has been silent for nearly as long says the same as the first.
@@ -343,7 +340,13 @@ impl<R> Pool<R> {
         let is_hopeless = !self.attempts.iter().any(|(_, attempt)| is_hope(attempt));
         let open = state.connections - state.suspect;
         let is_silent = open == 0 && lasted >= SILENT_ATTEMPT_MIN;
-        if (state.connections == 0 || is_silent) && is_hopeless {
+        let fails = (state.connections == 0 || is_silent) && is_hopeless;
+        // With no request left the next attempt is a new request's, one at a time: no loop.
+        let pauses = self.config.backs_off || !fails;
+        if let Some(at) = state.back_off(now, began, pauses) {
+            self.deadlines.push(Reverse((at, Due::BackOff(origin))));
+        }
+        if fails {
             self.fail_queue(origin, Failure::AttemptFailed);
         }
         self.pump(now, origin);

@@ -54,6 +54,10 @@ crate::options! {
         /// A peer that allows no exchange at all for so long after it is connected has failed.
         /// Default 300 s.
         pub no_exchange_timeout: Option<Duration> = Some(Duration::from_secs(300)), with_no_exchange_timeout;
+        /// Behind two failed attempts in a row an origin's next one waits 100 ms, then twice as long
+        /// each time up to 1 s, and so do the requests that come meanwhile. Otherwise such a
+        /// request gets an attempt at once; what waits for a connection that is open pauses still. Default true.
+        pub backs_off: bool = true, with_backs_off;
         /// Requests that died with a used connection before any byte of the response are sent again
         /// if their method is idempotent. Default: false.
         pub retry_lost: bool = false, with_retry_lost;

@@ -421,6 +421,44 @@ fn after_the_second_failure_attempts_wait_for_their_time() {
 }
 
 #[test]
+fn without_back_off_each_request_gets_an_attempt_at_once_and_fails_with_it() {
+    let mut scene = Scene::new(PoolConfig {
+        backs_off: false,
+        ..PoolConfig::default()
+    });
+    for failed in 1..=20 {
+        scene.burst(1);
+        assert_eq!(scene.attempts.len(), 1);
+        scene.wait(1);
+        scene.fail_attempt();
+        assert_eq!(scene.failed.len(), failed);
+    }
+    scene.burst(300);
+    assert_eq!(scene.attempts.len(), 1, "one attempt is for all that wait");
+}
+
+#[test]
+fn without_back_off_what_waits_for_an_open_connection_pauses_still() {
+    let mut scene = Scene::new(PoolConfig {
+        backs_off: false,
+        ..PoolConfig::default()
+    });
+    scene.origin = Origin::new(Scheme::Http, "localhost", 80, Protocols::H1Only);
+    scene.burst(1);
+    scene.connect_h1();
+    scene.burst(1);
+    for _ in 0..2 {
+        assert_eq!(scene.attempts.len(), 1);
+        scene.wait(1);
+        scene.fail_attempt();
+    }
+    assert!(scene.failed.is_empty(), "the open connection may carry it");
+    assert!(scene.attempts.is_empty());
+    scene.wait(100);
+    assert_eq!(scene.attempts.len(), 1);
+}
+
+#[test]
 fn attempts_that_fail_together_count_as_one_failure() {
     let mut scene = Scene::bounded(10);
     scene.origin = Origin::new(Scheme::Http, "localhost", 80, Protocols::H1Only);

@@ -241,6 +241,13 @@ impl<C> ClientBuilder<C> {
         self.pool.retry_lost = on;
         self
     }
+    /// Whether, behind two failed attempts in a row to connect to an origin, the next one waits
+    /// 100 ms, then twice as long each time up to 1 s, and requests with it. Default: true.
+    #[must_use]
+    pub fn backs_off(mut self, on: bool) -> Self {
+        self.pool.backs_off = on;
+        self
+    }
     /// How long an attempt at an origin of unknown version may take before a second one is made
     /// beside it, three round trips at least; from 1 ms. Default 300 ms; `None`: never.
     #[must_use]

@@ -12,15 +12,14 @@ import { OriginEntry } from './connect/connections'
 import { buildConnector, type BuildOptions } from './connect/build_connector'
 import { ByOrigin, factoryOf, OfPool } from './dispatcher/factory'
 import { kState } from './dispatcher/state'
-
-const isInstance = Object[Symbol.hasInstance] as (this: unknown, value: unknown) => boolean
+import { isInstanceOf } from './dispatcher/undici'
 
 /** A dispatcher of one origin with up to `connections` connections. */
 export class Pool extends Dispatcher {
   /** With undici a Client is no Pool, and an Agent has a Pool for each origin: what its events name is one. */
   static override [Symbol.hasInstance] (value: unknown): boolean {
-    if (this !== Pool) return isInstance.call(this, value)
-    return value instanceof OriginEntry || (isInstance.call(this, value) && !(value instanceof Client))
+    if (this !== Pool) return isInstanceOf(value, Pool, this)
+    return value instanceof OriginEntry || (isInstanceOf(value, Pool, this) && !(value instanceof Client))
   }
 
   private readonly url: URL
@@ -42,7 +41,7 @@ export class Pool extends Dispatcher {
 export class Client extends Pool {
   /** With undici each connection is a Client's: what the events of a Pool and an Agent name is one. */
   static override [Symbol.hasInstance] (value: unknown): boolean {
-    return isInstance.call(this, value) || (this === Client && value instanceof Connection)
+    return isInstanceOf(value, Client, this) || (this === Client && value instanceof Connection)
   }
 
   constructor (origin: string | URL | UrlParts, options: Options = {}) { super(origin, options, true) }
@@ -50,6 +49,8 @@ export class Client extends Pool {
 
 /** A dispatcher of any number of origins. */
 export class Agent extends Dispatcher {
+  static override [Symbol.hasInstance] (value: unknown): boolean { return isInstanceOf(value, Agent, this) }
+
   constructor (options: Options = {}, way?: Way) {
     super(options, false, way)
     const factory = way === undefined ? factoryOf(options.factory) : null

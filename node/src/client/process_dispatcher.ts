@@ -3,7 +3,7 @@
 
 import type { AnyDispatcher, Dispatching } from './calls/api'
 import { Agent } from './client'
-import { Dispatcher } from './dispatcher/dispatcher'
+import { kState } from './dispatcher/state'
 
 /** Where undici 8 and Node.js 26, and undici 6 and 7 and Node.js 20 to 25, have the dispatcher of the process. */
 export const DISPATCHERS = ['undici.globalDispatcher.2', 'undici.globalDispatcher.1'].map(name => Symbol.for(name))
@@ -35,5 +35,5 @@ export function usualDispatcher (): Dispatching {
 function isChosen (found: Dispatching): boolean {
   if (found === installed) return false
   const { name } = found.constructor
-  return found instanceof Dispatcher || (name !== WRAPPER && (name !== DEFAULT || installed !== null))
+  return kState in found || (name !== WRAPPER && (name !== DEFAULT || installed !== null))
 }

@@ -229,7 +229,6 @@ export const differences = {
     'crossings: FormData: the body of a Request of Node.js': [FOREIGN, 24, 26]
   },
   'fetch generated': {
-    'requests: *, a ReadableStream of texts, *': { reason: 'the pieces of a stream are bytes, as the Fetch standard says', of: ['server: ', 'fetch: '], programs: 50 },
     'requests: *, a Readable, without duplex': { reason: DUPLEX, of: ['server: ', 'fetch: '], programs: 2 },
     'requests: *, an async iterable, without duplex': { reason: DUPLEX, of: ['server: ', 'fetch: '], programs: 2 },
     'responses: cut in a body without a length by resetAndDestroy, *': { reason: 'a body that only the end of its connection delimits is not whole where that end is a reset', of: ['fetch: body'], programs: 4 },

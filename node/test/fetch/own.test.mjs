@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
 import test from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { inspect } from 'node:util'
@@ -507,6 +508,32 @@ test('the method query is written in capitals, and patch is not', async () => {
   const methods = ['query', 'Query', 'put', 'patch', 'patch'].map(method => new Request('http://localhost/', { method }).method)
   assert.deepEqual(methods, ['QUERY', 'QUERY', 'PUT', 'patch', 'patch'])
   assert.equal((await warned)[0].code, 'UNDICI-FETCH-patch')
+})
+
+test('a zstd body that is cut, or empty, is not whole', { skip: !zlib.zstdCompressSync && 'this Node.js has no zstd' }, async t => {
+  const whole = zlib.zstdCompressSync(TEXT)
+  const server = createServer((request, response) => {
+    response.writeHead(200, { 'content-encoding': 'zstd' })
+    response.end(whole.subarray(0, Number(request.url.slice(1))))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const dispatcher = new Agent()
+  t.after(async () => {
+    await dispatcher.destroy()
+    server.close()
+  })
+  const get = async length => await (await fetch(`http://127.0.0.1:${server.address().port}/${length}`, { dispatcher })).text()
+  for (const length of [0, 1, whole.length >> 1, whole.length - 1]) await assert.rejects(get(length), { name: 'TypeError', message: 'terminated' })
+  assert.equal(await get(whole.length), TEXT)
+})
+
+test('a multipart form is as long as that of Node.js itself', async () => {
+  const fill = form => { form.append('a', 'b'); return form }
+  const lengthOf = async body => (await new Response(body).arrayBuffer()).byteLength
+  const ours = new Response(fill(new FormData())).headers.get('content-type')
+  const theirs = new globalThis.Response(fill(new globalThis.FormData()))
+  assert.equal(ours.length, theirs.headers.get('content-type').length)
+  assert.equal(await lengthOf(fill(new FormData())), (await theirs.arrayBuffer()).byteLength)
 })
 
 test('a zstd body whose window is beyond 8 MiB is refused (RFC 9659 section 3)', { skip: !zlib.zstdCompressSync && 'this Node.js has no zstd' }, async t => {

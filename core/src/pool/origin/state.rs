@@ -393,14 +393,20 @@ impl OriginState {
     }
 
     /// An attempt failed: the first costs nothing, then 100 ms, doubling to [`BACK_OFF_MAX`].
-    /// Attempts that were under way together count once. Returns when to try again, if later.
-    pub(in crate::pool) fn back_off(&mut self, now: Instant, began: Instant) -> Option<Instant> {
+    /// Attempts that were under way together count once. Returns when to try again, if later;
+    /// `pauses`: it may be.
+    pub(in crate::pool) fn back_off(
+        &mut self,
+        now: Instant,
+        began: Instant,
+        pauses: bool,
+    ) -> Option<Instant> {
         if self.failed_at.is_some_and(|at| began < at) {
             return None;
         }
         self.failed_at = Some(now);
         let wait = match self.failures {
-            0 => None,
+            failures if failures == 0 || !pauses => None,
             failures => Some(BACK_OFF_MIN * (1 << (failures - 1).min(8))),
         };
         self.failures = self.failures.saturating_add(1);

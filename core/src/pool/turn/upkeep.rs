@@ -123,7 +123,7 @@ impl<R> Pool<R> {
         }
         if end == EndReason::Useless {
             let born = connection.born;
-            if let Some(at) = state.back_off(now, born) {
+            if let Some(at) = state.back_off(now, born, true) {
                 self.deadlines.push(Reverse((at, Due::BackOff(origin))));
             }
         }

@@ -64,6 +64,8 @@ export class Body extends LazyReadable {
   private web: ReadableStream<Uint8Array> | null = null
   private collected: Buffer[] | null = null
   private settle: ((error: Error | null) => void) | null = null
+  /** Called when all of it is in the stream, or it ends otherwise. */
+  private onTaken: (() => void) | null = null
   /** The stream has a listener for its data. */
   private isReceived = false
   private isTapped = false
@@ -145,6 +147,26 @@ export class Body extends LazyReadable {
     else if (this.isWanted && this.held.length === 0) this.push(null)
   }
 
+  /** Whether all of it has come, and more waits than the stream buffers: with undici its connection waits then, so that its
+   * dispatcher's `close` waits for the reader. */
+  get isBehind (): boolean { return this.collected === null && this.held.length > 0 && this.waiting >= this.highWaterMark && !(this.hasState && this.destroyed) }
+
+  whenTaken (call: () => void): void { this.onTaken = call }
+
+  private settleTaken (): void {
+    if (this.held.length > 0) return
+    const { onTaken } = this
+    this.onTaken = null
+    onTaken?.()
+  }
+
+  /** Its dispatcher is destroyed, and a part of it waits for its reader. */
+  fail (error: Error): void {
+    this.failure = error
+    this.on('error', noop)
+    this.destroy(error)
+  }
+
   break (error: Error): void {
     if (this.isEnded) return
     this.isEnded = true
@@ -158,7 +180,7 @@ export class Body extends LazyReadable {
   }
 
   /** Bytes that wait for their reader. */
-  private get waiting (): number { return this.held.reduce((sum, { chunk }) => sum + chunk.length, this.readableLength) }
+  private get waiting (): number { return this.held.reduce((sum, { chunk }) => sum + chunk.length, this.hasState ? this.readableLength : 0) }
 
   /** Fails behind the bytes that came before: more than the stream buffers wait for a reader that is slower than the peer,
    * and as with undici, which stops reading the connection then, it gets all of them first. */
@@ -184,10 +206,12 @@ export class Body extends LazyReadable {
       if (credit) this.#bodySource.take(chunk.length)
       if (!this.push(chunk)) {
         this.isWanted = false
-        return
+        break
       }
     }
-    if (this.isEnded && this.failure === null && this.collected === null && !this.destroyed) this.push(null)
+    if (this.held.length > 0) return
+    if (this.isWanted && this.isEnded && this.failure === null && this.collected === null && !this.destroyed) this.push(null)
+    this.settleTaken()
   }
 
   override _destroy (error: Error | null, done: (error?: Error | null) => void): void {
@@ -201,6 +225,7 @@ export class Body extends LazyReadable {
       this.#bodySource.abort(new RequestAbortedError())
     }
     this.held = []
+    this.settleTaken()
     this.#bodySource.onBodyClosed()
     const { settle } = this
     this.settle = null
@@ -277,6 +302,7 @@ export class Body extends LazyReadable {
       if (credit) this.#bodySource.take(chunk.length)
     }
     this.held = []
+    this.settleTaken()
     return chunks
   }
 

@@ -136,14 +136,17 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
     if (this.isIgnored) return
     this.trace?.onEnd(trailers)
     this.answer!.end(trailers)
+    const { body } = this.answer!
+    if (body.isBehind) this.owner.await(body)
     this.over()
-    this.answer!.body.finish()
+    body.finish()
   }
 
   onFailed (failure: Failure): void {
     if (this.isIgnored) return
-    this.owner.emitFailures()
-    this.fail(errorOf(failure, this.answer !== null, this.owner))
+    const error = errorOf(failure, this.answer !== null, this.owner)
+    this.owner.emitFailures(failure, this.load)
+    this.fail(error)
   }
 
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }

@@ -358,11 +358,12 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
     const other = this.otherWay(failure)
     if (other !== null) return other()
     const error = errorOf(failure, this.hasResponse, this.owner)
+    const { load } = this
     // In a later turn than the head: a fetch that receives both in one turn misses the end of its
     // body.
     if (this.hasResponse) setImmediate(() => { this.failBehind(error) })
     else this.fail(error)
-    this.owner.emitFailures()
+    this.owner.emitFailures(failure, load)
   }
 
   /** A handler that has paused gets what came in front of the failure first, as with undici, which stops reading then. */

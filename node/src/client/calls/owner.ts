@@ -1,15 +1,25 @@
 // The dispatcher of a request under way, as far as the request needs it.
 
+import type { Load } from '../dispatcher/load'
 import type { Connection } from '../connect/connection'
-import type { FailureOwner } from '../../errors/failures'
+import type { Failure, FailureOwner } from '../../errors/failures'
+
+/** A response's body of which a part waits for its reader. */
+export interface UnreadBody {
+  /** Calls back when its reader has all of it. */
+  whenTaken: (call: () => void) => void
+  fail: (error: Error) => void
+}
 
 export interface RequestOwner<R> extends FailureOwner {
   /** Its requests fail when this turn is over, and get nothing before. */
   readonly destroyed: boolean
   /** Counts the request out. */
   onOver: (request: R) => void
-  /** Reports failures of connections, beside those of the first request that fails with them. */
-  emitFailures: () => void
+  /** Its end comes behind the reader of a response's body, all of which has come. */
+  await: (body: UnreadBody) => void
+  /** Reports failures of connections, beside those of the requests that fail with them. */
+  emitFailures: (of: Failure, load: Load | null) => void
   /** A connection as channels show it. */
   connection: (number: number) => Connection
 }

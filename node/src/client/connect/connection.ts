@@ -34,6 +34,8 @@ export class Connection {
   readonly alpnProtocol: string | false
   readonly encrypted: boolean
   destroyed = false
+  /** `disconnect` was emitted in front of its end. */
+  hasEmittedEnd = false
 
   constructor (events: ConnectionEvent, readonly servername: string | undefined, isSecure: boolean) {
     this.remoteAddress = events.remote?.address

@@ -182,7 +182,7 @@ export class Connections implements ConnectionListener {
   refuse (url: URL, error: Error): void {
     const events: ConnectionEvent = { event: 'failed', origin: url.origin, serverName: null }
     if (opening.hasSubscribers) opening.publish({ connectParams: this.paramsOf(events, url), connector: this.dialer?.connector ?? connector })
-    apart(this.failing(events, url, error))
+    this.failing(events, url, error)()
   }
 
   /** Tells the channel of an attempt that failed; what is returned tells the listeners. */
@@ -190,17 +190,33 @@ export class Connections implements ConnectionListener {
     if (failed.hasSubscribers) failed.publish({ connectParams: this.paramsOf(events, url), connector: this.dialer?.connector ?? connector, error })
     const connection = new Connection(events, undefined, url.protocol === 'https:')
     connection.destroyed = true
-    this.of.load(url).connection ??= connection
+    const load = this.of.load(url)
+    load.connection ??= connection
     const targets = this.targets(url, connection)
-    return () => { this.emit('connectionError', url, targets, error) }
+    return () => { load.failed(() => { apart(() => { this.emit('connectionError', url, targets, error) }) }) }
   }
 
-  /** As with undici: behind the handler of the first request that fails with it, and in front of its callback. */
-  emitFailures (): void {
-    for (let emit = this.failures.shift(); emit !== undefined; emit = this.failures.shift()) {
-      apart(emit)
-    }
+  /** As with undici: behind the handler of the first request that fails with it, and in front of its callback. The other requests that one
+   * attempt of the engine was for had an attempt each with undici's pools: its event comes for each of them. */
+  emitFailures (of?: Failure, load: Load | null = null): void {
+    if (of?.kind === 'timeout' && load !== null) this.emitTimeout(of, load)
+    const isOfPool = of !== undefined && load !== null && this.hasPools && UNCONNECTED.has(of.kind)
+    if (isOfPool && this.failures.length === 0) return load.repeatFailure()
+    for (let emit = this.failures.shift(); emit !== undefined; emit = this.failures.shift()) emit()
+    if (isOfPool) load.surplus--
   }
+
+  /** A connection of HTTP/1.1 ends with the request whose time is over, and as with undici its event comes in front of the request's callback. */
+  private emitTimeout ({ attempts }: Failure, { url }: Load): void {
+    const connection = this.open.get(attempts?.at(-1)?.connection ?? 0)
+    const error = connection === undefined ? undefined : timeoutOf(connection)
+    if (connection === undefined || error === undefined || connection.hasEmittedEnd || this.onLast !== null) return
+    connection.hasEmittedEnd = true
+    apart(() => { this.emit('disconnect', url, this.targets(url, connection), error) })
+  }
+
+  /** Whether undici would have a pool for an origin, and not one client. */
+  private get hasPools (): boolean { return !this.isClient && (this.dispatcher.origin !== null || this.of.checked.connections !== 1) }
 
   private onClosed (events: ConnectionEvent, url: URL): void {
     if (this.late.delete(events.number!)) return
@@ -213,7 +229,7 @@ export class Connections implements ConnectionListener {
     const targets = this.targets(url, connection)
     const isGraceful = isGracefulEnd(events.error!, connection)
     const error = isGraceful ? this.of.reason ?? timeoutOf(connection) ?? gracefulEnd(events.error!) : connection.alpnProtocol === 'h2' ? goneAway(events.error!) : errorOf(events.error!, false)
-    const emit = (): void => { this.emit('disconnect', url, targets, error) }
+    const emit = (): void => { if (!connection.hasEmittedEnd) this.emit('disconnect', url, targets, error) }
     // Where the dispatcher ends, requests fail first.
     if (this.onLast !== null) this.farewells.push(emit)
     else if (isGraceful && events.error!.message !== HAS_LEFT) this.emitLater(emit)
@@ -246,7 +262,7 @@ export class Connections implements ConnectionListener {
    */
   private targets (url: URL, connection: Connection): object[] {
     const { dispatcher } = this
-    if (dispatcher.origin === null && this.of.checked.connections !== 1) return [dispatcher, this.entry(url), connection]
+    if (dispatcher.origin === null && this.hasPools) return [dispatcher, this.entry(url), connection]
     return this.isClient ? [dispatcher] : [dispatcher, connection]
   }
 
@@ -301,6 +317,9 @@ export class Connections implements ConnectionListener {
 function textOf (found: string | { address: string }): string {
   return typeof found === 'string' ? found : String(found?.address)
 }
+
+/** Failures of requests that no connection could be made for. */
+const UNCONNECTED = new Set(['connect', 'resolve', 'tls'])
 
 /** Whether no request fails with a connection that ends so: it was idle, or it has carried its last request, by a field of HTTP/1.1
  * on either side. */

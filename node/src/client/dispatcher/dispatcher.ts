@@ -26,7 +26,7 @@ import { mockOf } from './mocks'
 import { kState, State } from './state'
 import { counted, NO_STATS, withHidden, type PoolStats, type Stats } from './stats'
 import { submit, submitLeaving, submitOnStream, traced, watch } from './submit'
-import { answerUndici } from './undici'
+import { answerUndici, isInstanceOf } from './undici'
 
 export type { Dispatch, DispatchOptions } from '../prepare/prepare'
 export type Interceptor = (dispatch: Dispatch, origin?: string | null) => Dispatch
@@ -34,6 +34,9 @@ type Callback = (error: Error | null, data: null) => void
 
 /** The base class of Client, Pool and Agent. */
 export abstract class Dispatcher extends EventEmitter {
+  /** Mocks and pools of undici are dispatchers too. */
+  static override [Symbol.hasInstance] (value: unknown): boolean { return isInstanceOf(value, Dispatcher as never, this) }
+
   declare readonly [kState]: State
 
   constructor (options: Options, isClient: boolean, way?: Way) {
@@ -48,16 +51,16 @@ export abstract class Dispatcher extends EventEmitter {
   /** Whether `close` was called. */
   get closed (): boolean { return this[kState].closed }
   /** Whether `destroy` was called, or closing has ended. */
-  get destroyed (): boolean { return this[kState].destroyed }
+  get destroyed (): boolean { return this[kState].isDestroyed }
 
   /** HTTP/1.1 requests in flight on one connection. */
   get pipelining (): number {
-    const state = this[kState]
-    return state.destroyed ? state.checked.pipelining : state.ask('pipelining', { client: state.client }) as number
+    return this[kState].checked.pipelining
   }
   set pipelining (pipelining: number) {
     const state = this[kState]
     state.ask('pipelining', { client: state.client, pipelining })
+    state.checked.pipelining = pipelining
   }
 
   /** The limits of undici's WebSocket. */
@@ -81,10 +84,10 @@ export abstract class Dispatcher extends EventEmitter {
     const state = this[kState]
     if (state.delegate !== null) return withHidden({ ...state.delegate.stats }, NO_STATS)
     const stats = state.destroyed ? NO_STATS : state.ask('stats', { client: state.client }) as Stats
-    if (this.origin !== null) return withHidden(counted(stats.origins, state.underWay(this.origin.origin), state.checked.isClient), stats)
+    if (this.origin !== null) return withHidden(counted(stats.origins, state.underWay(this.origin.origin), state.checked.isClient, state.connectionsFor(this.origin.origin)), stats)
     const each: Record<string, PoolStats> = {}
     for (const origin of [...stats.origins.map(one => one.origin), ...state.askedOrigins]) {
-      each[origin] ??= counted(stats.origins.filter(one => one.origin === origin), state.underWay(origin), false) as PoolStats
+      each[origin] ??= counted(stats.origins.filter(one => one.origin === origin), state.underWay(origin), false, state.connectionsFor(origin)) as PoolStats
     }
     // As with undici an Agent forgets an origin behind its last connection.
     for (const [origin, { connected, size }] of Object.entries(each)) if (connected === 0 && size === 0) delete each[origin]
@@ -273,7 +276,7 @@ export abstract class Dispatcher extends EventEmitter {
     if (callback === undefined) return promised(done => { this.close(done) })
     if (typeof callback !== 'function') throw new InvalidArgumentError('invalid callback')
     const state = this[kState]
-    if (state.destroyed) {
+    if (state.isDestroyed) {
       queueMicrotask(() => { callback(new ClientDestroyedError(), null) })
       return
     }
@@ -281,7 +284,7 @@ export abstract class Dispatcher extends EventEmitter {
     ;(state.onClosed ??= []).push(callback)
     if (state.delegate !== null) state.delegate.close().then(() => { state.end() }, () => { state.end() })
     // After this turn, as undici: until then it is closed, and not destroyed.
-    else queueMicrotask(() => { if (state.exchanges.size === 0) state.end() })
+    else queueMicrotask(() => { state.endIfIdle() })
   }
 
   /** Aborts all requests with `error`, default `ClientDestroyedError`, and closes all connections. */
@@ -294,7 +297,9 @@ export abstract class Dispatcher extends EventEmitter {
     if (callback === undefined) return promised(done => { this.destroy(error ?? null, done) })
     if (typeof callback !== 'function') throw new InvalidArgumentError('invalid callback')
     const state = this[kState]
-    if (state.destroyed && state.onDestroyed === null) {
+    // As with undici: an Agent that is closing has let go of its pools, whose requests end as they would have without this call.
+    if (this.origin === null && state.closed && state.delegate === null) state.isLetGo = true
+    if (state.isLetGo || (state.destroyed && state.onDestroyed === null)) {
       queueMicrotask(() => { callback(null, null) })
       return
     }

@@ -14,6 +14,10 @@ export class Load {
   isDue = false
   /** The connection that was opened, or failed to open, last: a target of 'drain'. */
   connection: Connection | null = null
+  /** Tells the listeners once more of the attempt that failed last. */
+  private lastFailure: (() => void) | null = null
+  /** How many more attempts have failed than requests with them. */
+  surplus = 0
   /** Open connections. */
   private open = 0
   /** The protocol of the connection that was opened last. */
@@ -23,11 +27,26 @@ export class Load {
 
   onOpened (connection: Connection, version: string | undefined): void {
     this.open++
+    this.lastFailure = null
+    this.surplus = 0
     this.connection = connection
     this.version = version ?? null
   }
 
   onClosed (): void { this.open-- }
+
+  /** An attempt to connect has failed: `emit` tells the listeners. */
+  failed (emit: () => void): void {
+    this.lastFailure = emit
+    this.surplus++
+    emit()
+  }
+
+  /** One more request has failed with the last attempt. */
+  repeatFailure (): void {
+    if (this.surplus > 0) this.surplus--
+    else this.lastFailure?.()
+  }
 
   /**
    * The number of requests under way from which on `dispatch` returns false. A connection that opens counts for one
@@ -42,6 +61,9 @@ export class Load {
     // requests are not `blocking`, and with those until one turn after it was idle.
     return connections
   }
+
+  /** Connections that undici would open for the requests at most: one, where it may be of HTTP/2. */
+  get connectionsMax (): number { return this.version !== 'h1' && this.takesHttp2 ? 1 : this.checked.connections || Infinity }
 
   /** The most requests that the open connections carry at once. */
   get capacity (): number { return this.open * this.depth }

@@ -9,6 +9,7 @@ import { errorOf, refusedAt } from '../../errors/failures'
 import type { Exchange } from '../calls/exchange'
 import type { Delegate } from './delegate'
 import { DirectRequest } from '../calls/direct_request'
+import type { UnreadBody } from '../calls/owner'
 import type { DirectHop } from '../../fetch/call/hop'
 import { Load, type Target } from './load'
 import { Open } from '../../open'
@@ -38,6 +39,8 @@ export class State {
   /** The one origin of a Client or a Pool, cached because a URL builds this text at each access. */
   ownOrigin: string | null = null
   readonly exchanges = new Open<Under>()
+  /** Bodies that have come and whose readers are behind. Weak: what a program does not read may be collected. */
+  private readonly unread = new Set<WeakRef<UnreadBody>>()
   readonly connections: Connections
   /** The dispatchers that undici's MockAgent puts in front of origins, if any. */
   mocks: Mocks | null = null
@@ -47,6 +50,8 @@ export class State {
   bypass: { has: (url: URL) => boolean } | null = null
   closed = false
   destroyed = false
+  /** `destroy` was called behind `close`, and what is under way goes on. */
+  isLetGo = false
   /** Why connections are closed: the error of `destroy`, or undici's own. */
   reason: Error | null = null
   onClosed: Callback[] | null = null
@@ -67,9 +72,11 @@ export class State {
     delete checked.settings['tls']
   }
 
+  get isDestroyed (): boolean { return this.destroyed || this.isLetGo }
+
   /** Whether requests are refused, and with what. */
   get refusal (): Error | null {
-    if (this.destroyed || this.onDestroyed !== null) return new ClientDestroyedError()
+    if (this.isDestroyed || this.onDestroyed !== null) return new ClientDestroyedError()
     return this.closed ? new ClientClosedError() : null
   }
 
@@ -87,6 +94,9 @@ export class State {
 
   /** Requests to the origin that have not ended. */
   underWay (origin: string): number { return this.loads.get(origin)?.count ?? 0 }
+
+  /** The most connections that undici would have for the requests to the origin. */
+  connectionsFor (origin: string): number { return this.loads.get(origin)?.connectionsMax ?? 1 }
 
   /** Origins that were requested. */
   get askedOrigins (): string[] { return [...this.loads.keys()] }
@@ -108,7 +118,7 @@ export class State {
   }
 
   onLeft (exchange: Exchange): void { this.onOver(exchange) }
-  emitFailures (): void { this.connections.emitFailures() }
+  emitFailures (of: Failure, load: Load | null): void { this.connections.emitFailures(of, load) }
 
   /** An 'error' of a Client, which is uncaught without a listener, as with undici; of other dispatchers uncaught. */
   onFault (error: unknown): void {
@@ -177,7 +187,20 @@ export class State {
       load.count--
       this.settle(load)
     }
-    if (this.closed && this.exchanges.size === 0) this.end()
+    this.endIfIdle()
+  }
+
+  /** Ends where `close` was called and nothing is under way any more. */
+  endIfIdle (): void {
+    if (this.closed && this.exchanges.size === 0 && this.unread.size === 0) this.end()
+  }
+
+  await (body: UnreadBody): void {
+    const entry = new WeakRef(body)
+    const take = (): void => { if (this.unread.delete(entry)) this.endIfIdle() }
+    this.unread.add(entry)
+    collected.register(body, take)
+    body.whenTaken(take)
   }
 
   /** Where fewer requests are under way than the origin's connections carry, 'drain' follows. */
@@ -215,6 +238,9 @@ export class State {
   giveUp (why: Error): Under[] {
     const room = new Map<Load, number>()
     const carried: Under[] = []
+    const unread = [...this.unread]
+    this.unread.clear()
+    for (const entry of unread) entry.deref()?.fail(why)
     for (const exchange of [...this.exchanges]) {
       const { load, number, upload } = exchange
       const left = load === null || upload !== null ? 0 : room.get(load) ?? load.capacity
@@ -252,6 +278,9 @@ export class State {
     for (const callback of reported) callback(null, null)
   }
 }
+
+/** Calls back for bodies that were collected unread. */
+const collected = new FinalizationRegistry<() => void>(take => { take() })
 
 /** Microtasks behind which a dispatcher reports its end: the events of its connections, and the callback of the request whose end this is. */
 const OWN_TURNS = 2

@@ -15,7 +15,7 @@ export interface PoolStats {
   size: number
   /** Open connections without a request. */
   free: number
-  /** As `pending`. */
+  /** Pending requests for which no connection is being opened. */
   queued: number
 }
 
@@ -26,8 +26,9 @@ export function withHidden (visible: object, { origins, totals }: Pick<Stats, 'o
 
 export const NO_STATS = { origins: [], totals: { submitted: 0, dispatched: 0, waited: 0, failed: 0, attempts: 0, connections: 0, retriesUnprocessed: 0, retriesLost: 0 } }
 
-/** Counts as undici's dispatchers have them. `underWay`: requests that have not ended, also those that the engine has not got yet. */
-export function counted (origins: Stats['origins'], underWay: number, isClient: boolean): object {
+/** Counts as undici's dispatchers have them. `underWay`: requests that have not ended, also those that the engine has not got yet; `connectionsMax`: those
+ * that undici would open for them. */
+export function counted (origins: Stats['origins'], underWay: number, isClient: boolean, connectionsMax: number): object {
   const sum = (count: (of: Stats['origins'][number]) => number): number => origins.reduce((all, one) => all + count(one), 0)
   const connected = sum(one => one.connections)
   // The engine counts a request that has failed a moment longer.
@@ -37,7 +38,7 @@ export function counted (origins: Stats['origins'], underWay: number, isClient: 
   const pending = Math.max(sum(one => one.waiting + one.paused), underWay - running)
   const size = running + pending
   if (isClient) return { connected: connected > 0, pending, running, size }
-  return { connected, free: Math.max(connected - full, 0), pending, queued: pending, running, size }
+  return { connected, free: Math.max(connected - full, 0), pending, queued: pending - Math.max(Math.min(connectionsMax, size) - running, 0), running, size }
 }
 
 /** The statistics of a dispatcher. */

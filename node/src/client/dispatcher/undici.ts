@@ -17,6 +17,26 @@ const ANSWERS: Record<string, (state: State) => unknown> = {
   url: state => state.dispatcher.origin ?? undefined
 }
 
+const isInstance = Object[Symbol.hasInstance] as (this: unknown, value: unknown) => boolean
+
+/** Whether `value` is a dispatcher of a copy of undici by a class of this name, as its mocks and its pools are: programs ask with
+ * the class that they have, which is of this package. */
+function isOfUndici (value: unknown, name: string): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  let isNamed = false
+  for (let made: object | null = Object.getPrototypeOf(value) as object | null; made !== null; made = Object.getPrototypeOf(made) as object | null) {
+    const { constructor } = made
+    isNamed ||= constructor.name === name
+    if (constructor.name === 'Dispatcher') return isNamed
+  }
+  return false
+}
+
+/** `value instanceof of`, where `of` stands for undici's class of that name too. */
+export function isInstanceOf (value: unknown, of: new (...args: any[]) => object, itself: unknown): boolean {
+  return isInstance.call(itself, value) || (itself === of && isOfUndici(value, of.name))
+}
+
 /** Puts the answers behind everything that `prototype` has by itself. */
 export function answerUndici (prototype: EventEmitter): void {
   const behind = new Proxy(Object.create(EventEmitter.prototype) as EventEmitter, {

@@ -55,11 +55,12 @@ const { createZstdDecompress } = zlib as Zstd
 /** Whether this Node.js has a decoder for zstd. */
 export const TAKES_ZSTD = createZstdDecompress !== undefined
 // Node.js 22.15 and later have it.
-if (createZstdDecompress !== undefined) DECODERS['zstd'] = () => createZstdDecompress(TOLERANT_ZSTD)
-const { ZSTD_e_flush: ZSTD_FLUSH = 1, ZSTD_d_windowLogMax: ZSTD_WINDOW = 100 } = zlib.constants as Record<string, number>
+if (createZstdDecompress !== undefined) DECODERS['zstd'] = () => createZstdDecompress(ZSTD)
+const { ZSTD_e_continue: ZSTD_CONTINUE = 0, ZSTD_e_end: ZSTD_END = 2, ZSTD_d_windowLogMax: ZSTD_WINDOW = 100 } = zlib.constants as Record<string, number>
 /** The largest window that a decoder has memory for, as a power of two: 8 MiB (RFC 9659 section 3). */
 const ZSTD_WINDOW_LOG_MAX = 23
-const TOLERANT_ZSTD = { flush: ZSTD_FLUSH, finishFlush: ZSTD_FLUSH, params: { [ZSTD_WINDOW]: ZSTD_WINDOW_LOG_MAX } }
+/** Without its end a body is not whole: what the decoder holds of a frame that is cut is not given out. */
+const ZSTD = { flush: ZSTD_CONTINUE, finishFlush: ZSTD_END, params: { [ZSTD_WINDOW]: ZSTD_WINDOW_LOG_MAX } }
 
 /** The codings of a body, as they were applied; empty: it is as it was, or has one that is unknown here. */
 export function codingsOf (value: string | null): string[] {

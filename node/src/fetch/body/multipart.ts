@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 
 /** Bytes of randomness in a boundary: 128 bits, which is more than can be searched. */
-const BOUNDARY_RANDOM_BYTES = 16
+const BOUNDARY_RANDOM_BYTES = 9
 
 /** The part of a FormData of any package that is read. */
 interface FormLike { entries: () => Iterable<[string, string | Blob]> }

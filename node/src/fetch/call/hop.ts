@@ -167,8 +167,9 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
 
   onFailed (failure: Failure): void {
     if (this.isIgnored) return
-    this.owner!.emitFailures()
-    this.fail(errorOf(failure, this.hasHead, this.owner!))
+    const error = errorOf(failure, this.hasHead, this.owner!)
+    this.owner!.emitFailures(failure, this.load)
+    this.fail(error)
   }
 
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }

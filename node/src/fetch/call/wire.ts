@@ -102,25 +102,30 @@ function flatFor ({ list, settings, referrer, origin }: RequestFacts, length: nu
   return flat
 }
 
-/** A stream on its way, whose pieces must be bytes. */
-export class FetchUpload implements AsyncIterableIterator<Uint8Array> {
+/** A stream on its way. Its pieces are bytes by the standard; texts and views of other types are sent too, as by Node.js's own fetch. */
+export class FetchUpload implements AsyncIterableIterator<unknown> {
   private readonly reader: ReadableStreamDefaultReader<unknown>
 
   constructor (stream: ReadableStream) { this.reader = stream.getReader() }
 
-  async next (): Promise<IteratorResult<Uint8Array>> {
+  async next (): Promise<IteratorResult<unknown>> {
     const { done, value } = await this.reader.read()
     if (done) return { done: true, value: undefined }
     if (value instanceof Uint8Array) return { done: false, value }
-    const error = new TypeError(`Expected Uint8Array chunk, received a value of the type ${value === null ? 'null' : typeof value}`)
-    this.cancel(error)
-    throw error
+    try {
+      // It throws what undici throws, which measures each piece.
+      Buffer.byteLength(value as string)
+    } catch (error) {
+      this.cancel(error)
+      throw error
+    }
+    return { done: false, value }
   }
 
   /** At once, also while a piece is waited for. */
   cancel (reason?: unknown): void { this.reader.cancel(reason).catch(() => {}) }
 
-  return (): Promise<IteratorResult<Uint8Array>> {
+  return (): Promise<IteratorResult<unknown>> {
     this.cancel()
     return Promise.resolve({ done: true, value: undefined })
   }

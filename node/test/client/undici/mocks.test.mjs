@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import test from 'node:test'
-import { Agent, fetch, FormData, request } from 'trunkline'
+import { Agent, Client, Dispatcher, fetch, FormData, Pool, request } from 'trunkline'
 
 const require = createRequire(import.meta.url)
 const ORIGIN = 'http://mocked.test'
@@ -61,5 +61,19 @@ for (const line of ['undici6', 'undici7', 'undici8']) {
     await body.text()
     assert.deepEqual(headers, ['x-a', 'b'])
     assert.ok(!given.includes('agent') && !given.includes('dispatcher'), given.join())
+  })
+
+  test(`${line}: a MockAgent is a Dispatcher, and what it gives is a Client or a Pool`, { skip }, async t => {
+    const { MockAgent } = require(line)
+    const one = new MockAgent({ agent: new Agent({ connections: 1 }), connections: 1 })
+    const many = new MockAgent({ agent: new Agent() })
+    t.after(() => Promise.all([one.close(), many.close()]))
+    const classes = [Dispatcher, Client, Pool, Agent]
+    const of = value => classes.filter(one => value instanceof one)
+    assert.deepEqual([of(many), of(one.get(ORIGIN)), of(many.get(ORIGIN))], [[Dispatcher], [Dispatcher, Client], [Dispatcher, Pool]])
+    class Mine extends Agent {}
+    const mine = new Mine()
+    t.after(() => mine.close())
+    assert.deepEqual([mine instanceof Mine, mine instanceof Agent, many instanceof Mine], [true, true, false])
   })
 }
