@@ -243,8 +243,10 @@ for (const version of versions) {
     assert.deepEqual([...parsed], [['a', 'b']])
     await assert.rejects(ask('/', { method: 'POST', body: new Blob(['x']).stream() }), { name: 'TypeError', message: /duplex/ })
     await assert.rejects(ask('/', { body: 'x' }), { name: 'TypeError', message: /GET\/HEAD/ })
-    const words = new ReadableStream({ start (controller) { controller.enqueue('text') } })
-    await assert.rejects(ask('/', { method: 'POST', body: words, duplex: 'half' }), { name: 'TypeError' })
+    const of = (...pieces) => new ReadableStream({ start (controller) { for (const piece of pieces) controller.enqueue(piece); controller.close() } })
+    const words = await (await ask('/', { method: 'POST', body: of('te', '', new DataView(Uint8Array.of(120, 116).buffer)), duplex: 'half' })).json()
+    assert.equal(words.body, 'text')
+    for (const piece of [5, null, {}]) await assert.rejects(ask('/', { method: 'POST', body: of(piece), duplex: 'half' }), { name: 'TypeError', message: 'fetch failed' })
   })
 
   test(`${name}: a Request is fetched once, and its clone once more`, async t => {
