@@ -117,8 +117,7 @@ impl Settings {
         let health = HealthTimes::default().with_unasked(self.ping_interval.and_then(time));
         let builder = builder_on(shared).timeouts(timeouts).chunk_blanks(false);
         // As undici: a request to a server that is down fails at once, however many failed before it.
-        let builder = builder.backs_off(false);
-        let mut builder = builder.tls(tls).health(health);
+        let mut builder = builder.tls(tls).health(health).backs_off(false);
         // As node:http and undici: servers and proxies of HTTP/1.0 close without it. Blanks as llhttp.
         builder = builder.sends_keep_alive(true).spelled_names(true);
         /// Says to the builder what is there.
