@@ -512,7 +512,7 @@ test('the method query is written in capitals, and patch is not', async () => {
   assert.equal((await warned)[0].code, 'UNDICI-FETCH-patch')
 })
 
-test('a zstd body that is cut, or empty, is not whole', { skip: !zlib.zstdCompressSync && 'this Node.js has no zstd' }, async t => {
+test('a zstd body that is cut, or empty, is not whole', { skip: (!zlib.zstdCompressSync || Number.parseInt(process.versions.node, 10) < 24) && 'this Node.js has no zstd, or one that passes over a missing end' }, async t => {
   const whole = zlib.zstdCompressSync(TEXT)
   const server = createServer((request, response) => {
     response.writeHead(200, { 'content-encoding': 'zstd' })
