@@ -59,6 +59,8 @@ export const programs = [
   { name: 'connect-http2', packages: { '@connectrpc/connect': '2.3.0', '@connectrpc/connect-node': '2.3.0', '@bufbuild/protobuf': '2.17.0' } },
   { name: 'nice-grpc', packages: { 'nice-grpc': '2.1.18', '@grpc/grpc-js': '1.14.7' } },
   { name: 'got-http2', with: 'h2_echo.mjs', packages: { got: '14.6.6', 'http2-wrapper': '2.2.4' } },
+  { name: 'superagent-http2', with: 'h2_echo.mjs', packages: { superagent: '10.4.2' } },
+  { name: 'fetch-h2', with: 'h2_echo.mjs', packages: { 'fetch-h2': '3.0.2' } },
   { name: 'axios-http2', with: 'h2_echo.mjs', packages: { axios: '1.21.1' } },
   { name: 'aws-events', packages: { '@aws-sdk/client-transcribe-streaming': '3.1141.0', '@smithy/node-http-handler': '4.14.2', '@smithy/core': '3.41.0' } }
 ]
