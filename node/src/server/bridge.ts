@@ -251,9 +251,27 @@ export class ServerBridge implements ServerHalf {
     fields = reason + fields
     if (typeof body === 'string' && body.length > TEXT_LENGTH_MAX) body = Buffer.from(body)
     if (bridge.isFull || !this.writeAnswer(exchange, status, fields, body, streams, flags, reason.length)) {
+      const write = (own: Buffer | string | null): boolean => this.writeAnswer(exchange, status, fields, own, streams, flags, reason.length)
+      // Its exchange is over for JavaScript before it is written.
+      const isQuiet = (flags & ResponseFlag.Quiet) !== 0
+      if (body instanceof Uint8Array && !isQuiet) return this.deferCopy(exchange, body, write)
       const own = body instanceof Uint8Array ? Buffer.from(body) : body
-      bridge.defer(() => this.writeAnswer(exchange, status, fields, own, streams, flags, reason.length))
+      bridge.defer(() => write(own))
     } else bridge.wrote()
+  }
+
+  /** Writes bytes when the channel has room, of which the exchange keeps a copy until then, since their writer may change them as soon as this returns.
+   * The exchange's end lets go of the copy: its bytes are pending no longer. */
+  private deferCopy (exchange: Exchange, bytes: Buffer, write: (own: Buffer) => boolean): void {
+    const copies = exchange.copies ??= []
+    copies.push(Buffer.from(bytes))
+    this.bridge.defer(() => {
+      const own = copies[0]
+      if (own === undefined) return true
+      if (!write(own)) return false
+      copies.shift()
+      return true
+    })
   }
 
   private writeAnswer (exchange: Exchange, status: number, fields: string, body: Buffer | string | null, streams: boolean, flags: number, reasonLength: number): boolean {
@@ -328,9 +346,7 @@ export class ServerBridge implements ServerHalf {
     if (bridge.hasEnded) return
     const flags = isLast ? ResponseFlag.End : 0
     if (!bridge.isFull && (this.extendSend(exchange, chunk, flags) || this.writeSend(exchange, chunk, flags))) return bridge.wrote()
-    // Its writer may change it as soon as this returns.
-    const own = Buffer.from(chunk)
-    bridge.defer(() => this.writeSend(exchange, own, flags))
+    this.deferCopy(exchange, chunk, own => this.writeSend(exchange, own, flags))
   }
 
   /** Small pieces of one answer that follow each other are one entry, and one frame. */

@@ -72,6 +72,8 @@ export class Exchange {
   owner: unknown = null
   /** Bytes of the answer's body that the connection has not taken. */
   pending = 0
+  /** Copies of pieces that wait for room in the channel, the oldest first. */
+  copies: Buffer[] | null = null
   headSent = false
   /** Our side has ended. */
   done = false
@@ -277,6 +279,7 @@ export class Exchange {
     this.closed = true
     this.closeCode = code
     this.hold(-this.pending)
+    if (this.copies !== null) this.copies.length = 0
     this.connection.open--
   }
 

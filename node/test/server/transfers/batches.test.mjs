@@ -5,6 +5,8 @@ import nodeHttp2 from 'node:http2'
 import net from 'node:net'
 import test from 'node:test'
 import http2 from 'trunkline/http2'
+import { ServerBridge } from '../../../dist/server/bridge.js'
+import { Exchange } from '../../../dist/server/exchange.js'
 import { DATA, END_HEADERS, END_STREAM, frame, HEADERS, SETTINGS } from '../../support/servers/h2_frames.mjs'
 
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
@@ -81,4 +83,28 @@ test('pieces that are changed when their write has called back are sent as they 
     return Buffer.concat(pieces)
   }))
   for (const body of bodies) assert.ok(body.equals(expected))
+})
+
+test('copies of pieces that wait for the channel go with their exchange, and are sent in order where it goes on', () => {
+  const backlog = []
+  const written = []
+  // A channel whose entries are all taken.
+  const channel = { hasEnded: false, isFull: true, defer: attempt => { backlog.push(attempt) } }
+  const bridge = new ServerBridge(channel)
+  bridge.writeSend = (exchange, chunk) => written.push(String(chunk)) > 0
+  bridge.writeAnswer = () => true
+  const connection = { listener: { ahead: { held: 0, room: 1000 } }, open: 2 }
+  const exchanges = [1, 2].map(number => new Exchange(bridge, connection, number, 1, number, false, '', 0, 0, 0))
+  for (const exchange of exchanges) exchange.respond(200, '')
+  for (const text of ['one', 'two']) {
+    const piece = Buffer.from(text)
+    for (const exchange of exchanges) exchange.write(piece)
+    piece.fill('-')
+  }
+  assert.equal(connection.listener.ahead.held, 12)
+  exchanges[0].ended(8, true)
+  assert.deepEqual([connection.listener.ahead.held, exchanges[0].copies.length, exchanges[1].copies.length], [6, 0, 2])
+  for (const attempt of backlog) assert.equal(attempt(), true)
+  assert.deepEqual([written, exchanges[1].copies.length], [['one', 'two'], 0])
+  channel.hasEnded = true
 })
