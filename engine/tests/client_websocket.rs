@@ -1,6 +1,9 @@
 //! WebSockets of our client with tokio-tungstenite, to axum's extractor on our server, on every version.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+#[path = "support/ports.rs"]
+mod ports;
+
 use axum::Router;
 use axum::extract::ws::{Message as AxumMessage, WebSocket, WebSocketUpgrade};
 use axum::routing::{any, get};
@@ -40,7 +43,7 @@ async fn secure() -> (SocketAddr, ClientTls) {
         .route("/", any(upgrade))
         .route("/page", get(async || "a page"));
     let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = ports::listener().await;
     let address = listener.local_addr().unwrap();
     let server = serve(listener, router).tls(tls).http3(true);
     tokio::spawn(server.into_future());

@@ -2,6 +2,9 @@
 //! the handler, which may have to clean up what it began.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+#[path = "support/ports.rs"]
+mod ports;
+
 use futures_util::future::{Either, select};
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
@@ -12,7 +15,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -38,7 +41,7 @@ struct Stage {
 
 impl Stage {
     async fn serving(tls: Option<Tls>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = ports::listener().await;
         let address = listener.local_addr().unwrap();
         let (report, reports) = mpsc::unbounded_channel();
         let service = service_fn(move |request: Request<Body>| {

@@ -2,6 +2,9 @@
 //! handlers tasks of it.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+#[path = "support/ports.rs"]
+mod ports;
+
 use axum::Router;
 use axum::body::Body as AxumBody;
 use axum::routing::get;
@@ -14,7 +17,6 @@ use std::future::{pending, poll_fn};
 use std::net::{SocketAddr, UdpSocket};
 use std::task::Poll;
 use std::thread;
-use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, block_in_place};
@@ -39,7 +41,7 @@ struct Site {
 
 impl Site {
     async fn serving(router: Router) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = ports::listener().await;
         let address = listener.local_addr().unwrap();
         let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
         let (stop, stopped) = oneshot::channel::<()>();

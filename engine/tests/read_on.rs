@@ -1,11 +1,14 @@
 //! A request whose response is complete before its body, and whose body a task reads on that the handler left behind.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+#[path = "support/ports.rs"]
+mod ports;
+
 use http::{Request, Response};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::sync::mpsc;
 use trunkline::client::{ClientTls, Protocols, ResponseExt};
@@ -31,7 +34,7 @@ type Reads = mpsc::UnboundedReceiver<Result<String, String>>;
 
 /// A server whose handlers answer `early` and leave such a task behind, which reports what it read.
 async fn server(tls: Option<Tls>, task: Task) -> (SocketAddr, Reads) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = ports::listener().await;
     let address = listener.local_addr().unwrap();
     let (report, reads) = mpsc::unbounded_channel();
     let service = service_fn(move |request: Request<Body>| {

@@ -5,6 +5,7 @@ mod extractors;
 mod layers;
 mod routes;
 
+use crate::ports;
 use crate::way::{Way, run};
 use axum::Router;
 use bytes::Bytes;
@@ -15,7 +16,6 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use tokio::net::TcpListener;
 use trunkline::client::Client;
 use trunkline::{Body, Tls};
 use trunkline_interop::{Certificate, Workplace};
@@ -166,8 +166,8 @@ struct Served {
 
 impl Served {
     async fn start(router: fn() -> Router, certificate: &Certificate) -> Self {
-        let listen = async || TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (hypers, ours, secure) = (listen().await, listen().await, listen().await);
+        let (hypers, ours) = (ports::listener().await, ports::listener().await);
+        let secure = ports::listener().await;
         let served = Self {
             hypers: hypers.local_addr().unwrap(),
             ours: ours.local_addr().unwrap(),

@@ -2,6 +2,7 @@
 
 use crate::grpc::Raw;
 use crate::grpc_ends::{clients, outcome};
+use crate::ports;
 use crate::way::run;
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt};
@@ -108,7 +109,7 @@ async fn start(kind: Kind) -> u16 {
 
 /// The bare service of ours over TLS and QUIC.
 async fn start_secure() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = ports::listener().await;
     let port = listener.local_addr().unwrap().port();
     let tls = Tls::self_signed(["localhost"]).unwrap();
     let served = trunkline::serve(listener, Routes::new(Panicking));

@@ -17,6 +17,8 @@ mod grpc_restarts;
 mod grpc_suite;
 mod hyper_extensions;
 mod ours;
+#[path = "../../../engine/tests/support/ports.rs"]
+mod ports;
 mod server_bun;
 mod server_caddy;
 mod server_go;
