@@ -83,6 +83,8 @@ enum Due {
     /// A connection whose life should be over by now.
     Spent(Key),
     Warm(Key),
+    /// A default bound that requests wait at.
+    Growth(Key),
 }
 
 /// All origins of one client. `R` is a request on its way through.
@@ -374,7 +376,10 @@ impl<R> Pool<R> {
             }
             self.deadlines.pop();
             match due {
-                Due::BackOff(origin) | Due::Probe(origin) | Due::Warm(origin) => {
+                Due::BackOff(origin)
+                | Due::Probe(origin)
+                | Due::Warm(origin)
+                | Due::Growth(origin) => {
                     self.pump(now, origin);
                 }
                 Due::Spent(connection) => self.doubt_lifetime(now, connection),

@@ -21,7 +21,8 @@ pub const WARM_TIME: Duration = Duration::from_secs(600);
 crate::options! {
     /// The user's settings of the pool.
     pub struct PoolConfig {
-        /// Connections and attempts per origin. Range: from 1. Default: `None`, 100, or 16 where they multiplex.
+        /// Connections and attempts per origin. Range: from 1. Default: `None`, 100, or 16 where they multiplex,
+        /// twice as many when none of those that wait could start for a second, and so on up to `sockets_max`.
         pub connections_max: Option<u32> = None, with_connections_max;
         /// HTTP/1.1: exchanges in flight on one connection. No other setting moves it. Range: from 1. Default 1.
         pub pipelining: u32 = 1, with_pipelining;

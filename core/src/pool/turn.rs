@@ -1,6 +1,7 @@
 //! Updates the pool after each event: moves queues, starts attempts, fails requests. Carries out
 //! the decisions of `dispatch/decide.rs`.
 
+pub(super) mod growth;
 pub(super) mod returns;
 mod socket_waiters;
 mod suspects;
@@ -68,6 +69,7 @@ impl<R> Pool<R> {
                 return;
             };
             let Some(ticket) = state.origin_queue.front() else {
+                self.settle_growth(key);
                 return self.refill(now, key);
             };
             let bounds = self.bounds_of(ticket);
@@ -84,6 +86,7 @@ impl<R> Pool<R> {
                 }
                 Decision::Open(count) => drop(self.open(now, key, count)),
                 Decision::Wait(WaitReason::Sockets) => return self.wait_for_socket(now, key),
+                Decision::Wait(WaitReason::Capacity) if self.grow(now, key, ticket, &view) => {}
                 // The line is never longer than its bound: `enter` has refused before.
                 Decision::Wait(_) | Decision::Refuse => return,
             }
@@ -117,6 +120,7 @@ impl<R> Pool<R> {
             .is_some_and(|n| connection.requests >= n);
         state.refile(key, connection);
         state.prewarm.note_request(now, self.config.warm_time);
+        state.growth.note_start(now);
         self.totals.dispatched += 1;
         self.actions.push_back(Action::Dispatch {
             request,
@@ -218,7 +222,7 @@ impl<R> Pool<R> {
         let bounds = self.bounds(None, 0);
         let is_one_too_many = self.origins.get(origin).is_some_and(|state| {
             let there = state.connections - state.suspect + state.attempts;
-            there + state.leaving > bounds.connections_max(state.multiplexing(now))
+            there + state.leaving > state.connections_max(now, &bounds)
         });
         if is_one_too_many {
             self.retire(now, key);
@@ -333,7 +337,9 @@ impl<R> Pool<R> {
             let queue = &self.queue;
             self.deadlines.retain(|Reverse((_, due))| match due {
                 Due::Request(ticket) | Due::Return(ticket) => queue.get(*ticket).is_some(),
-                Due::BackOff(_) | Due::Probe(_) | Due::Spent(_) | Due::Warm(_) => true,
+                Due::BackOff(_) | Due::Probe(_) | Due::Spent(_) | Due::Warm(_) | Due::Growth(_) => {
+                    true
+                }
             });
         }
     }
@@ -350,6 +356,8 @@ impl<R> Pool<R> {
     }
 }
 
+#[cfg(test)]
+mod growth_test;
 #[cfg(test)]
 mod returns_test;
 #[cfg(test)]

@@ -124,7 +124,7 @@ impl<C> ClientBuilder<C> {
         Ok(self)
     }
     /// Connections per origin, attempts included; at least 1. Default: 100, or 16 where they
-    /// multiplex.
+    /// multiplex, and more where none of those that wait could start for a second.
     #[must_use]
     #[doc(alias = "pool_max_idle_per_host")]
     pub fn connections(mut self, max: u32) -> Self {

@@ -33,7 +33,7 @@ export interface ConnectOptions extends TlsOptions {
 }
 
 export interface Options {
-  /** The most connections per origin. Default: 100 on HTTP/1.1, 16 where they multiplex; 1 for a Client. */
+  /** The most connections per origin. Default: 100 on HTTP/1.1, 16 where they multiplex, more where none of those that wait could start for a second; 1 for a Client. */
   connections?: number | null
   /** HTTP/1.1 requests in flight on one connection; 0 closes each connection behind its request. Default: 1. */
   pipelining?: number

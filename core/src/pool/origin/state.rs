@@ -11,6 +11,7 @@ use crate::pool::dispatch::decide::OriginView;
 use crate::pool::dispatch::queue::OriginQueue;
 use crate::pool::retry::RetryBudget;
 use crate::pool::slab::{Key, Slab};
+use crate::pool::turn::growth::Growth;
 use std::time::{Duration, Instant};
 
 /// Facts learned about an origin, kept while the pool lives, so that later bursts need no probe.
@@ -60,6 +61,7 @@ pub(in crate::pool) struct OriginState {
     pub(in crate::pool) retries: RetryBudget,
     pub(in crate::pool) lifetime: Lifetime,
     pub(in crate::pool) prewarm: Prewarm,
+    pub(in crate::pool) growth: Growth,
     /// When the attempt began that asks for the version.
     pub(in crate::pool) probe_began: Option<Instant>,
     pinned_h1_at: Option<Instant>,
@@ -103,6 +105,7 @@ impl OriginState {
             retries: RetryBudget::default(),
             lifetime: Lifetime::default(),
             prewarm: Prewarm::default(),
+            growth: Growth::default(),
             probe_began: None,
             pinned_h1_at: None,
             memory: None,
@@ -134,8 +137,8 @@ impl OriginState {
         let per_connection = self.lifetime.bound(per_connection);
         // A suspect may be dead: it must not keep others from being opened.
         let open = self.connections - self.suspect;
-        let connections_max = bounds
-            .connections_max(multiplexing)
+        let connections_max = self
+            .connections_max(now, bounds)
             .saturating_sub(self.leaving);
         OriginView {
             waiting: self.origin_queue.len(),
@@ -157,6 +160,12 @@ impl OriginState {
             failing: self.failures > 0,
             backing_off: self.not_before.is_some_and(|at| at > now),
         }
+    }
+
+    /// The bound on connections, with those that only finish what they have.
+    pub(in crate::pool) fn connections_max(&self, now: Instant, bounds: &PoolBounds) -> u32 {
+        let bound = bounds.connections_max(self.multiplexing(now));
+        bound.max(self.growth.connections_max)
     }
 
     /// Whether what is left, connections to come included, is kept for more urgent requests. An

@@ -223,3 +223,18 @@ test('dispatch says when it is busy, and drain comes once it is not', async () =
   await client.close()
   await server.close()
 })
+
+test('150 requests over HTTP/1.1 that wait on each other, and 150 responses that nobody reads, get connections', { timeout: STUCK_MS }, async () => {
+  const server = await h1(together(150))
+  const agent = new Agent()
+  const answers = await burst(150, agent, server.url)
+  assert.ok(answers.every(({ body }) => body.toString() === 'together'))
+  await server.close()
+
+  const unread = await h1((request, response) => { response.write('a piece') })
+  const responses = await Promise.all(Array.from({ length: 150 }, () => agent.request({ origin: unread.url, path: '/', method: 'GET' })))
+  assert.equal(new Set(responses).size, 150)
+  for (const { body } of responses) body.on('error', () => {}).destroy()
+  await agent.close()
+  await unread.close()
+})
