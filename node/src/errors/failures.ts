@@ -59,6 +59,7 @@ export function errorOf (failure: Failure, answered: boolean, owner?: FailureOwn
   const causes = (failure.causes ?? []).filter(cause => !failure.message.includes(cause))
   const text = [failure.message, ...causes].join(': ')
   const error = pick(failure, text, answered)
+  if (failure.own == null) giveCode(error, text)
   if (error instanceof TrunklineError) {
     error.attempts = failure.attempts
     error.wasSent = failure.wasSent
@@ -71,6 +72,15 @@ export function errorOf (failure: Failure, answered: boolean, owner?: FailureOwn
   // An error of the program's own functions stays as it is.
   if (failure.storyId != null && failure.own == null) (error as FailureFacts).storyId = failure.storyId
   return error
+}
+
+/** Our words are the cause of an error that is as Node.js and undici have it. Programs look for the code of the innermost cause, which is that
+ * error in those. */
+function giveCode (error: Error & { code?: unknown }, text: string): void {
+  const { cause } = error
+  if (!(cause instanceof Error)) return
+  if (cause.message === text && !('code' in cause)) Object.assign(cause, { code: error.code })
+  else giveCode(cause, text)
 }
 
 const timeouts = new WeakMap<object, Error>()

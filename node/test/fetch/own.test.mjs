@@ -11,6 +11,7 @@ import { PerformanceObserver } from 'node:perf_hooks'
 import { runInNewContext } from 'node:vm'
 import zlib from 'node:zlib'
 import { Agent, fetch, FormData, Headers, Request, Response } from 'trunkline'
+import { h1 } from '../support/servers/servers.mjs'
 import { versions } from '../support/servers/versions.mjs'
 
 setFlagsFromString('--expose-gc')
@@ -367,6 +368,21 @@ test('a connection that cannot be made ends in a TypeError with the code of the 
   await assert.rejects(fetch(server.url), error => error.message === 'fetch failed' && error.cause.code === 'ECONNREFUSED')
 })
 
+test('the innermost cause of a fetch that failed has the code of the error in front of it', async t => {
+  const ends = { reset: response => response.socket.resetAndDestroy(), ended: response => response.socket.end(), cut: response => response.writeHead(200, { 'content-length': 5 }).write('ab', () => response.socket.end()) }
+  const server = await h1((request, response) => ends[request.url.slice(1)](response))
+  t.after(server.close)
+  const gone = await h1(() => {})
+  await gone.close()
+  const innermost = error => error.cause === undefined ? error : innermost(error.cause)
+  for (const [url, code] of [[`${server.url}/reset`, 'ECONNRESET'], [`${server.url}/ended`, 'UND_ERR_SOCKET'], [`${server.url}/cut`, 'UND_ERR_SOCKET'], [gone.url, 'ECONNREFUSED']]) {
+    for (const own of [globalThis.fetch, fetch]) {
+      const error = await own(url).then(response => response.text()).catch(error => error)
+      assert.deepEqual([error.cause.code, innermost(error).code], [code, code], url)
+    }
+  }
+})
+
 test('fields that come again, in another spelling or order, twice or as numbers reach the server as they were given', async t => {
   const { ask } = await pair(t, versions[0])
   const given = [
@@ -381,6 +397,23 @@ test('fields that come again, in another spelling or order, twice or as numbers 
       assert.deepEqual([headers['content-type'], headers.pragma], [init.body && 'text/plain;charset=UTF-8', init.cache && 'no-cache'])
     }
   }
+})
+
+test('values of one name go out as one field, those of cookie with semicolons, as by the fetch of Node.js', async t => {
+  const server = await h1((request, response) => { response.end(JSON.stringify(request.rawHeaders)) })
+  t.after(server.close)
+  const given = [['Authorization', 'a'], ['authorization', 'b'], ['Cookie', 'x=1'], ['cookie', 'y=2'], ['Set-Cookie', 'z=3'], ['set-cookie', 'w=4']]
+  const sent = async (fetch, headers) => {
+    const raw = (await (await fetch(server.url, { headers })).json()).map(text => text.toLowerCase())
+    return raw.slice(raw.indexOf('authorization'), raw.indexOf('accept'))
+  }
+  const expected = ['authorization', 'a, b', 'cookie', 'x=1; y=2', 'set-cookie', 'z=3, w=4']
+  for (const headers of [given, new Headers(given)]) {
+    assert.deepEqual(await sent(globalThis.fetch, headers), expected)
+    assert.deepEqual(await sent(fetch, headers), expected)
+  }
+  assert.equal(new Headers(given).get('cookie'), 'x=1; y=2')
+  assert.deepEqual([...new Headers(given)].slice(1, 2), [['cookie', 'x=1; y=2']])
 })
 
 test('an interceptor may write into the fields of a fetch, and other fetches do not get them', async t => {

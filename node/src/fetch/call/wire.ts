@@ -79,7 +79,9 @@ export function headersFor (facts: RequestFacts, length: number | null): Readonl
 
 function flatFor ({ list, settings, referrer, origin }: RequestFacts, length: number | null, isTls: boolean, isTrusted: boolean): string[] {
   // The host is that of the URL (https://fetch.spec.whatwg.org/#forbidden-request-header, of which Node.js keeps this one).
-  const fields = list.fields.filter(({ lower }) => lower !== 'host' && (referrer === null || lower !== 'referer'))
+  // Values of one name are one field, as with Node.js's own fetch: servers take
+  // the first alone of some fields that come twice.
+  const fields = list.joined(null).filter(({ lower }) => lower !== 'host' && (referrer === null || lower !== 'referer'))
   const flat = fields.flatMap(({ name, lower, value }) => isTrusted && lower === 'sec-fetch-mode' ? [lower, settings.mode] : [name, value])
   const names = new Set(fields.map(field => field.lower))
   const add = (name: string, value: string): void => { if (!names.has(name)) flat.push(name, value) }

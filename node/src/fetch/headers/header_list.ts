@@ -42,6 +42,10 @@ export function valueOf (given: string, call = 'Headers.append'): string {
 
 const SET_COOKIE = 'set-cookie'
 
+/** Two values of one name as one. Cookies have a separator of their own (RFC 6265 section 4.2.1), also with Node.js's own fetch: a comma
+ * is part of a cookie's value. */
+function together (lower: string, before: string, value: string): string { return `${before}${lower === 'cookie' ? ';' : ','} ${value}` }
+
 /** Fields of a message. */
 export class HeaderList {
   private made: Field[] | null = null
@@ -63,7 +67,7 @@ export class HeaderList {
 
   get (lower: string): string | null {
     let found: string | null = null
-    for (const field of this.fields) if (field.lower === lower) found = found === null ? field.value : `${found}, ${field.value}`
+    for (const field of this.fields) if (field.lower === lower) found = found === null ? field.value : together(lower, found, field.value)
     return found
   }
 
@@ -101,7 +105,7 @@ export class HeaderList {
     const joined = new Map<string, string>()
     for (const { lower, value } of this.fields) {
       const before = joined.get(lower)
-      joined.set(lower, before === undefined ? value : `${before}, ${value}`)
+      joined.set(lower, before === undefined ? value : together(lower, before, value))
     }
     const pairs: [string, string][] = []
     for (const name of [...joined.keys()].sort()) {
@@ -112,14 +116,14 @@ export class HeaderList {
     return pairs
   }
 
-  /** Fields in their order and as they are spelled, values of one name joined, but those of `set-cookie`. */
-  joined (): Field[] {
+  /** Fields in their order and as they are spelled, values of one name joined, but those of the name `apart`. */
+  joined (apart: string | null = SET_COOKIE): Field[] {
     const found = new Map<string, Field>()
     const joined: Field[] = []
     for (const field of this.fields) {
       const before = found.get(field.lower)
-      if (before !== undefined && field.lower !== SET_COOKIE) {
-        before.value = `${before.value}, ${field.value}`
+      if (before !== undefined && field.lower !== apart) {
+        before.value = together(field.lower, before.value, field.value)
         continue
       }
       const copy = { ...field }
