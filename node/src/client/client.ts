@@ -49,7 +49,11 @@ export class Client extends Pool {
 
 /** A dispatcher of any number of origins. */
 export class Agent extends Dispatcher {
-  static override [Symbol.hasInstance] (value: unknown): boolean { return isInstanceOf(value, Agent, this) }
+  /** With undici agents behind a proxy are no Agents: programs tell them apart so. */
+  static override [Symbol.hasInstance] (value: unknown): boolean {
+    return isInstanceOf(value, Agent, this) && !(this === Agent && (value as Partial<Agent>)[kState]?.checked.isProxied === true)
+  }
+
 
   constructor (options: Options = {}, way?: Way) {
     super(options, false, way)

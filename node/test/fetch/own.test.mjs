@@ -11,6 +11,7 @@ import { PerformanceObserver } from 'node:perf_hooks'
 import { runInNewContext } from 'node:vm'
 import zlib from 'node:zlib'
 import { Agent, fetch, FormData, Headers, Request, Response } from 'trunkline'
+import * as undici7 from 'undici7'
 import { h1 } from '../support/servers/servers.mjs'
 import { versions } from '../support/servers/versions.mjs'
 
@@ -381,6 +382,28 @@ test('the innermost cause of a fetch that failed has the code of the error in fr
       assert.deepEqual([error.cause.code, innermost(error).code], [code, code], url)
     }
   }
+})
+
+test('a small answer that is beyond maxResponseSize has its head, and its reader is told, as with undici', async t => {
+  const server = await h1((request, response) => { response.end('x'.repeat(200)) })
+  t.after(server.close)
+  for (const [own, { Agent: Of }] of [[fetch, { Agent }], [undici7.fetch, undici7]]) {
+    const dispatcher = new Of({ maxResponseSize: 100 })
+    const response = await own(server.url, { dispatcher })
+    assert.equal(response.status, 200)
+    await assert.rejects(response.text(), error => error.message === 'terminated' && error.cause.code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+    await dispatcher.close()
+  }
+})
+
+test('memory that is shared is sent as the text that it is, as by the fetch of Node.js', async t => {
+  const server = await h1((request, response) => { request.pipe(response) })
+  t.after(server.close)
+  const memory = new SharedArrayBuffer(2)
+  const texts = []
+  for (const body of [memory, new Uint8Array(memory), new DataView(memory)]) texts.push(await (await fetch(server.url, { method: 'POST', body })).text())
+  // Node.js 20 refuses it.
+  assert.deepEqual(texts, ['[object SharedArrayBuffer]', '0,0', '[object DataView]'])
 })
 
 test('fields that come again, in another spelling or order, twice or as numbers reach the server as they were given', async t => {

@@ -2,7 +2,7 @@
 
 import { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import { isAnyArrayBuffer } from 'node:util/types'
+import { isArrayBuffer } from 'node:util/types'
 import { InvalidArgumentError } from '../../errors'
 import { isForm, Multipart } from '../../fetch/body/multipart'
 import { isFieldValue } from './head'
@@ -78,7 +78,7 @@ export function bodyOf (body: unknown, isNext = true): RequestBody {
     if (body.byteLength === 0) return null
     return bytesOf(Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength))
   }
-  if (isAnyArrayBuffer(body)) return body.byteLength > 0 ? bytesOf(Buffer.from(body)) : null
+  if (isArrayBuffer(body)) return body.byteLength > 0 ? bytesOf(Buffer.from(body)) : null
   if (typeof body !== 'object') throw unusable()
   if (isStream(body)) {
     const length = lengthOf(body, isNext)

@@ -2,7 +2,7 @@
 // Node.js streams, iterables, and the classes of other packages.
 
 import { PassThrough, Readable } from 'node:stream'
-import { isAnyArrayBuffer } from 'node:util/types'
+import { isArrayBuffer } from 'node:util/types'
 import { isStream } from '../../client/prepare/body'
 import { Body, isDisturbed, type Repeatable } from './body'
 import { scalarString } from '../webidl/convert'
@@ -30,8 +30,9 @@ export function extract (given: unknown, keepalive = false): Extracted {
   if (typeof given === 'string') return { body: new Body(given), type: TEXT }
   if (typeof given !== 'object' || given === null) return { body: new Body(scalarString(given)), type: TEXT }
   if (given instanceof URLSearchParams) return { body: new Body(given.toString()), type: SEARCH }
-  if (ArrayBuffer.isView(given)) return { body: new Body(copyOf(given)), type: null }
-  if (isAnyArrayBuffer(given)) return { body: new Body(copyOf(new Uint8Array(given))), type: null }
+  // Memory that is shared is no body by Web IDL: it is sent as the text that it is.
+  if (ArrayBuffer.isView(given) && isArrayBuffer(given.buffer)) return { body: new Body(copyOf(given)), type: null }
+  if (isArrayBuffer(given)) return { body: new Body(copyOf(new Uint8Array(given))), type: null }
   if (given instanceof ReadableStream) {
     if (keepalive) throw new TypeError('keepalive: a stream cannot be the body of a request that is kept alive')
     if (isDisturbed(given) || given.locked) throw new TypeError('Response body object should not be disturbed or locked')

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import test from 'node:test'
-import { Agent, Client, Dispatcher, Pool } from 'trunkline'
+import * as ours from 'trunkline'
+import * as undici7 from 'undici7'
 import { h1 } from '../../support/servers/servers.mjs'
+
+const { Agent, Client, Dispatcher, Pool } = ours
 
 const hello = (request, response) => { response.end('hello') }
 
@@ -25,4 +28,14 @@ test('a class that is derived from Client or Pool has its own instances alone', 
   assert.ok(own instanceof Own && own instanceof Client && own instanceof Dispatcher)
   assert.ok(!(new Client('http://localhost') instanceof Own))
   assert.ok(![null, undefined, 1, {}].some(value => value instanceof Client || value instanceof Pool))
+})
+
+test('an agent behind a proxy is a Dispatcher and no Agent, as with undici', async () => {
+  for (const { Agent, Dispatcher, EnvHttpProxyAgent, ProxyAgent } of [ours, undici7]) {
+    const agents = [new ProxyAgent('http://127.0.0.1:1'), new EnvHttpProxyAgent()]
+    for (const agent of agents) {
+      assert.deepEqual([agent instanceof agent.constructor, agent instanceof Dispatcher, agent instanceof Agent], [true, true, false])
+      await agent.close()
+    }
+  }
 })
