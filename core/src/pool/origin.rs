@@ -2,6 +2,7 @@
 //! path depends on. Requests that differ in any of them never share a connection.
 
 pub(super) mod alt_svc;
+pub(super) mod growth;
 mod prewarm;
 pub(super) mod race;
 pub(super) mod state;

@@ -1,6 +1,7 @@
 //! The pool's state of one origin: its queue, its connections, and what it remembers.
 
 use super::Origin;
+use super::growth::Growth;
 use super::prewarm::Prewarm;
 use crate::pool::ConnectionId;
 use crate::pool::connection::Connection;
@@ -11,7 +12,6 @@ use crate::pool::dispatch::decide::OriginView;
 use crate::pool::dispatch::queue::OriginQueue;
 use crate::pool::retry::RetryBudget;
 use crate::pool::slab::{Key, Slab};
-use crate::pool::turn::growth::Growth;
 use std::time::{Duration, Instant};
 
 /// Facts learned about an origin, kept while the pool lives, so that later bursts need no probe.

@@ -1,8 +1,9 @@
 //! Default bounds on connections, which grow while requests wait at them. They keep a burst from opening a
 //! connection for each request; but requests may wait on each other, as at a server that answers none before all
-//! are there, or behind responses that nobody reads. A fixed bound would hold those until their time is up.
+//! are there, or behind responses that are not read. A fixed bound would hold those until their time is up.
 
 use crate::pool::dispatch::decide::OriginView;
+use crate::pool::origin::growth::Growth;
 use crate::pool::{CONNECTIONS_MAX, Due, Key, Pool, Ticket};
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
@@ -10,24 +11,6 @@ use std::time::{Duration, Instant};
 /// A second in which no request of a line could start doubles its bound: longer than servers that answer take for one
 /// request, and a delay that users of streams that stay open bear.
 const STANDSTILL: Duration = Duration::from_secs(1);
-
-/// How far an origin's default bound has grown.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::pool) struct Growth {
-    /// The bound, where it is above the default.
-    pub(in crate::pool) connections_max: u32,
-    grown_at: Option<Instant>,
-    /// When a request started last.
-    started_at: Option<Instant>,
-    /// When the next look is planned.
-    planned_at: Option<Instant>,
-}
-
-impl Growth {
-    pub(in crate::pool) fn note_start(&mut self, now: Instant) {
-        self.started_at = Some(now);
-    }
-}
 
 impl<R> Pool<R> {
     /// The first request in line found no room: whether the bound has grown for it. Otherwise the next look is

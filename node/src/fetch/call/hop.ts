@@ -134,7 +134,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   onWhole (status: number, fields: string, reason: string, body: Buffer | undefined): void {
     if (this.isIgnored) return
     if (body !== undefined && body.length > this.bodyBytesMax) {
-      // Its head has come: the reader of its body is told, as where the body comes behind it.
+      // Its head has come: the reader of its body gets the error, as where the body comes behind it.
       this.head(status, fields, reason, undefined)
       return this.giveUp(new ResponseExceededMaxSizeError())
     }
