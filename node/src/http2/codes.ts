@@ -1,6 +1,7 @@
 // The errors of node:http2, by their codes, and its checks of arguments. Codes and classes are
 // node's, because programs test them; the messages are ours.
 
+import { EventEmitter } from 'node:events'
 import { constants } from 'node:http2'
 import { inspect } from 'node:util'
 
@@ -8,9 +9,35 @@ export interface CodedError extends Error { code: string }
 
 type Base = ErrorConstructor | TypeErrorConstructor | RangeErrorConstructor
 
-/** An error with a code, as node:http2 makes them. */
-function coded (Made: Base, code: string, text: string): CodedError {
-  const error = new Made(text) as CodedError
+/** By this mark node knows its own errors, whose stacks begin with their codes. */
+function markOfNode (): symbol | undefined {
+  try {
+    new EventEmitter().setMaxListeners(-1)
+  } catch (error) {
+    for (let own = error as object | null; own !== null; own = Object.getPrototypeOf(own) as object | null) {
+      const mark = Object.getOwnPropertySymbols(own).find(({ description }) => description === 'kIsNodeError')
+      if (mark !== undefined) return mark
+    }
+  }
+  return undefined
+}
+const mark = markOfNode()
+
+function spelled (Made: Base): Base {
+  const Spelled = class extends (Made as ErrorConstructor) {
+    declare code: string
+    override toString (): string { return `${this.name} [${this.code}]: ${this.message}` }
+  }
+  Object.defineProperty(Spelled.prototype, 'constructor', { value: Made, writable: true, configurable: true })
+  if (mark !== undefined) Object.defineProperty(Spelled.prototype, mark, { value: true, configurable: true })
+  return Spelled as unknown as Base
+}
+/** Each class of errors, with the code in its text. */
+const classes = new Map<Base, Base>([Error, TypeError, RangeError].map(Made => [Made, spelled(Made)]))
+
+/** An error with a code, as node makes its own: its text and its stack begin with the code, too. */
+export function coded (Made: Base, code: string, text: string): CodedError {
+  const error = new (classes.get(Made)!)(text) as CodedError
   error.code = code
   return error
 }
@@ -42,7 +69,7 @@ const PLAIN: Record<string, [Base, string]> = {
 }
 
 /** The error of a closed connection for its readers and writers. */
-export const aborted = (): CodedError => coded(Error, 'ECONNRESET', 'aborted')
+export const aborted = (): CodedError => Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
 
 /** An error that needs no value. */
 export function plain (code: string): CodedError {

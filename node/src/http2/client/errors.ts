@@ -1,9 +1,7 @@
 // The errors of client sessions that servers have not, by node:http2's codes and texts.
 
 import { constants } from 'node:os'
-import type { CodedError } from '../codes'
-
-type Base = ErrorConstructor | TypeErrorConstructor | RangeErrorConstructor
+import { coded, type CodedError } from '../codes'
 
 const TEXTS: Record<string, string> = {
   ERR_HTTP2_CONNECT_AUTHORITY: ':authority header is required for CONNECT requests',
@@ -14,8 +12,6 @@ const TEXTS: Record<string, string> = {
   ERR_HTTP2_SOCKET_BOUND: 'The socket is already bound to an Http2Session',
   ERR_SOCKET_CLOSED: 'Socket is closed'
 }
-
-function coded (Made: Base, code: string, text: string): CodedError { return Object.assign(new Made(text), { code }) }
 
 /** An error that needs no value. */
 export const ofClient = (code: string): CodedError => coded(Error, code, TEXTS[code]!)
@@ -34,7 +30,7 @@ export function cancelled (cause: Error | undefined): CodedError {
 
 /** The error of a write whose bytes were not all sent when its stream was destroyed, as a socket's of node:net. */
 export function canceledWrite (): CodedError {
-  return Object.assign(coded(Error, 'ECANCELED', 'write ECANCELED'), { errno: -constants.errno.ECANCELED, syscall: 'write' })
+  return Object.assign(new Error('write ECANCELED'), { code: 'ECANCELED', errno: -constants.errno.ECANCELED, syscall: 'write' })
 }
 
 /** The error of an aborted signal. */

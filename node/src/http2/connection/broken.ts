@@ -6,6 +6,7 @@ import { constants } from 'node:os'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { UpgradeBytes } from '../compat/upgrade'
 import { later } from '../callbacks/later'
+import { coded } from '../codes'
 import type { Socket } from './socket'
 
 /** The texts of llhttp's codes. */
@@ -58,7 +59,7 @@ export interface Refused {
 interface ClientError extends Error { code: string; bytesParsed?: number; rawPacket?: Buffer; reason?: string }
 
 /** That a request is not whole in its time. */
-export const requestTimeout = (): ClientError => Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+export const requestTimeout = (): ClientError => coded(Error, 'ERR_HTTP_REQUEST_TIMEOUT', 'Request timeout')
 
 /** The error of `clientError`. */
 export function clientError ({ code, packet, parsed }: Refused): ClientError {
@@ -77,8 +78,8 @@ export function transportError (code: string): ClientError {
 
 /** The error of a session whose peer broke HTTP/2. */
 export function brokenSession (number: number): Error {
-  if (number === STREAM_ERRORS) return Object.assign(new Error('Too many invalid HTTP/2 frames'), { code: 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES', errno: -number })
-  return Object.assign(new Error(SESSION_ERRORS[number] ?? SESSION_ERRORS[505]), { code: 'ERR_HTTP2_ERROR', errno: -number })
+  if (number === STREAM_ERRORS) return Object.assign(coded(Error, 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES', 'Too many invalid HTTP/2 frames'), { errno: -number })
+  return Object.assign(coded(Error, 'ERR_HTTP2_ERROR', SESSION_ERRORS[number] ?? SESSION_ERRORS[505]!), { errno: -number })
 }
 
 /** The whole response to a request that is not passed on; `code`: llhttp's. */

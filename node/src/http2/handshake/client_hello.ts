@@ -2,6 +2,7 @@
 
 import { inspect } from 'node:util'
 import type { SecureContext } from 'node:tls'
+import { coded } from '../codes'
 import type { Hello } from '../../server/callbacks'
 import type { Socket } from '../connection/socket'
 
@@ -52,5 +53,5 @@ export function choose ({ SNICallback, ALPNCallback }: Chooser, { servername, pr
 
 function invalidResult (chosen: unknown, protocols: string[]): Error {
   const text = `ALPNCallback has chosen ${inspect(chosen)}; it must be one of what the client offers (${protocols.join(', ')}), or undefined`
-  return Object.assign(new TypeError(text), { code: 'ERR_TLS_ALPN_CALLBACK_INVALID_RESULT' })
+  return coded(TypeError, 'ERR_TLS_ALPN_CALLBACK_INVALID_RESULT', text)
 }

@@ -1,7 +1,7 @@
 // Settings of extensions (RFC 9113 section 5.5), node:http2's `customSettings`: those that a session sends, and those of its
 // peer that its user has listed in `remoteCustomSettings`.
 
-import { invalidType } from '../codes'
+import { coded, invalidType } from '../codes'
 
 /** Identifiers that a user may list: MAX_ADDITIONAL_SETTINGS of node:http2. */
 const LISTED_MAX = 10
@@ -20,10 +20,10 @@ export type CustomSettings = Record<string, number>
 export function checkListed (ids: unknown): asserts ids is number[] | undefined {
   if (ids === undefined) return
   if (!Array.isArray(ids)) throw invalidType('options.remoteCustomSettings', 'an instance of Array', ids)
-  if (ids.length > LISTED_MAX) throw Object.assign(new Error('Number of custom settings exceeds MAX_ADDITIONAL_SETTINGS'), { code: 'ERR_HTTP2_TOO_MANY_CUSTOM_SETTINGS' })
+  if (ids.length > LISTED_MAX) throw coded(Error, 'ERR_HTTP2_TOO_MANY_CUSTOM_SETTINGS', 'Number of custom settings exceeds MAX_ADDITIONAL_SETTINGS')
   for (const id of ids as unknown[]) {
     if (typeof id === 'number' && id >= 0 && id <= ID_MAX) continue
-    throw Object.assign(new RangeError(`Invalid value for setting "Range Error": ${String(id)}`), { code: 'ERR_HTTP2_INVALID_SETTING_VALUE', actual: id, min: 0, max: ID_MAX })
+    throw Object.assign(coded(RangeError, 'ERR_HTTP2_INVALID_SETTING_VALUE', `Invalid value for setting "Range Error": ${String(id)}`), { actual: id, min: 0, max: ID_MAX })
   }
 }
 

@@ -1,6 +1,7 @@
 // The sockets of requests and responses in the form of node:http: timeouts and listeners follow the request in progress, and a
 // socket that the server has left is the program's alone.
 
+import { coded } from '../../codes'
 import { Socket } from '../../connection/socket'
 import { carried, type PendingAnswer, type EndNotifier, type Response } from './members'
 
@@ -88,7 +89,7 @@ export class Stage extends Socket {
     super._destroy(error, done)
   }
 
-  override setEncoding (): never { throw Object.assign(new Error('Changing the socket encoding is not allowed per RFC7230 Section 3.'), { code: 'ERR_HTTP_SOCKET_ENCODING' }) }
+  override setEncoding (): never { throw coded(Error, 'ERR_HTTP_SOCKET_ENCODING', 'Changing the socket encoding is not allowed per RFC7230 Section 3.') }
 
   /** As in node:http: without a listener for it, a timeout ends the connection. */
   protected override $onTimeout (): void {

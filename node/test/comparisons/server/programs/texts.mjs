@@ -79,7 +79,39 @@ const states = Object.fromEntries(Object.keys(STATES).map(state => [`a stream, $
   await done
 }]))
 
+/** What an error is in a text, and at the head of its stack. */
+const inText = error => `${String(error)} | ${error.stack.split('\n')[0]} | ${Object.keys(error)}`
+const spelled = calls => responding(Object.fromEntries(Object.entries(calls).map(([label, call]) => [label, response => {
+  try {
+    call(response)
+  } catch (error) {
+    return inText(error)
+  }
+}])))
+
 export default {
+  'errors as texts, and their stacks': spelled({
+    'a number as a name': response => response.setHeader(5, 'x'), 'a value that is none': response => response.setHeader('a', undefined), status: response => { response.statusCode = 700 }, interim: response => { response.statusCode = 100 },
+    'a pseudo-header': response => response.setHeader(':path', 'x'), 'a listener that is none': response => response.createPushResponse({}, 5), 'a code that is none': response => response.stream.close(-1),
+    'a file of a status without a body': response => response.stream.respondWithFile('/nowhere', { ':status': 204 }), trailers: response => response.stream.sendTrailers({}), 'a field of a connection': response => response.stream.respond({ connection: 'close' }),
+    'a hint that is none': response => response.writeEarlyHints({ link: 'x' }), settings: response => response.stream.session.settings({ maxFrameSize: 1 }), origin: response => response.stream.session.origin(5), 'a ping too short': response => response.stream.session.ping(Buffer.alloc(1), () => {})
+  }),
+  'the error of a stream that is closed with a code, as a text': async (http2, t) => {
+    const log = t.log('server')
+    const server = http2.createServer()
+    const failed = new Promise(resolve => {
+      server.on('stream', stream => {
+        stream.on('error', error => {
+          log(inText(error))
+          resolve()
+        })
+        stream.close(2)
+      })
+    })
+    const client = await t.open(server)
+    client.request().on('error', () => {})
+    await failed
+  },
   'createServer by value': async (http2, t) => {
     const log = t.log('server')
     for (const [label, value] of Object.entries(VALUES)) {
