@@ -23,6 +23,9 @@ import type { CompatServerOptions, Offer, OwnServer } from './compat_options'
 /** Age of a silent connection when `onConnection` gets it, in ms (`engine/src/server/connection/first_bytes.rs`). */
 const SILENT_MS = 200
 
+/** Members that a socket of TCP does not have. */
+const OF_TLS = ['encrypted', 'authorized', 'authorizationError', 'alpnProtocol', 'servername'] as const
+
 /** The response of node:http2 to a client without ALPN. */
 const MISSING_ALPN = [
   'HTTP/1.0 403 Forbidden', 'Content-Type: text/plain', '', 'Missing ALPN Protocol, expected `h2` to be available.\n' +
@@ -75,12 +78,13 @@ export class ServerConnections {
     if (connection.version === HttpVersion.None) return
     if (connection.stream !== undefined && connection.version !== HttpVersion.Unidentified) this.given.begin(connection.stream)
     const socket = this.keep(connection, connection.version >= HttpVersion.Http2 ? socketOf(Socket, connection.encrypted, connection) : socketOf(Stage, connection.encrypted, connection))
+    // As with node its connection of TCP comes before all else.
+    if (connection.encrypted && connection.stream === undefined) this.reportBare(connection, socket)
     if (connection.version >= HttpVersion.Http2) this.reportSession(connection, socket)
     else if (server.timeout > 0) (socket as Stage).$limit(connection.version === HttpVersion.Unidentified ? Math.max(server.timeout - SILENT_MS, 1) : server.timeout)
     if (connection.version < HttpVersion.Http2) receiveErrors(server, socket)
     connection.stream?.on('error', error => { this.failWith(connection, error) })
     if (this.isReported(connection)) return
-    if (connection.encrypted && connection.stream === undefined) this.reportBare(connection, socket)
     this.announce(connection.encrypted ? 'secureConnection' : 'connection', socket)
   }
 
@@ -113,6 +117,7 @@ export class ServerConnections {
   private reportBare (connection: Connection, over: Socket): void {
     if (this.server.listeners('connection').every(listener => listener === this.taking)) return
     const bare = new Socket(connection)
+    for (const name of OF_TLS) delete bare[name]
     over.once('close', () => { bare.$gone() })
     // As TLS has it, an error below is one above.
     bare.on('error', error => { over.destroy(error) })

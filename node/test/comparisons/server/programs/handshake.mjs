@@ -3,7 +3,29 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { cert, key } from '../stage.mjs'
 
+/** What comes of a connection over TLS, in its order, with what is of TLS on its sockets. */
+const announced = protocol => async (http2, t) => {
+  const log = t.log('server')
+  const server = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => { response.end('ok') })
+  for (const event of ['connection', 'session', 'secureConnection']) {
+    server.on(event, subject => { log(event, subject.encrypted, subject.alpnProtocol, subject.authorized, subject.servername, 'alpnProtocol' in subject) })
+  }
+  const answered = once(server, 'request')
+  await t.listen(server)
+  if (protocol === 'h2') {
+    const client = await t.open(server, { secure: true })
+    await once(client.request().resume(), 'close')
+  } else {
+    const client = await t.connectTls(server, { ALPNProtocols: ['http/1.1'] })
+    client.write('GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n')
+    await once(client.resume(), 'end')
+  }
+  await answered
+}
+
 export default {
+  'events of a session over TLS in their order': announced('h2'),
+  'events of a connection of HTTP/1.1 over TLS in their order': announced('http/1.1'),
   'who offers nothing is told with a socket': async (http2, t) => {
     const log = t.log('server')
     const server = http2.createSecureServer({ cert, key })
