@@ -197,12 +197,15 @@ export class Http2ServerResponse implements Face {
     if (typeof message === 'string') warnOfMessage()
     const headers = given === undefined && typeof message === 'object' ? message : given
     if (Array.isArray(headers)) this.$putList(headers as unknown[])
-    else if (typeof headers === 'object' && headers !== null) {
-      for (const name of Object.keys(headers)) this.$put(name, (headers as Headers)[name])
+    else if (typeof headers === 'object') {
+      // As with node:http2, null is no object of fields.
+      for (const name of Object.keys(headers as object)) this.$put(name, (headers as Headers)[name])
     }
     this.$status = status
     this.$fields[':status'] = status
-    this.$stream.respond(this.$fields, { endStream: this.$isEnding && !this.$stream.headRequest, sendDate: this.$sendsDate })
+    // Those that are announced may be set behind the end too, within its turn.
+    const waitForTrailers = this.$fields.trailer !== undefined
+    this.$stream.respond(this.$fields, { endStream: this.$isEnding && !this.$stream.headRequest, sendDate: this.$sendsDate, waitForTrailers })
     return this
   }
 

@@ -20,8 +20,8 @@ interface FileStream extends AnsweredStream {
 
 /** The options of `respondWithFile` and `respondWithFD`. `Stream`: the class of streams. */
 export interface FileResponseOptions<Stream> extends RespondOptions {
-  /** Called with the file's status before the head is sent; it may change the head and the range, and false answers nothing. Default: none. */
-  statCheck?: (this: Stream, stat: Stats, headers: Headers, range: Range) => boolean | void
+  /** Called with the file's status before the head is sent; it may change the head, and of a descriptor the range, and false answers nothing. Default: none. */
+  statCheck?: (this: Stream, stat: Stats, headers: Headers, range?: Range) => boolean | void
   /** Called when the file cannot be opened or is none. Default: the stream is reset with INTERNAL_ERROR. */
   onError?: (error: Error) => void
   /** The first byte to send, from 0. Default: 0. */
@@ -74,7 +74,7 @@ export function respondWithFile<Stream extends FileStream> (stream: Stream, path
         return void stream.destroy(plain('ERR_HTTP2_INVALID_STREAM'))
       }
       const range = rangeOf(options)
-      if (options?.statCheck?.call(stream, stat, headers, range) === false || stream.headersSent) return drop()
+      if (options?.statCheck?.call(stream, stat, headers) === false || stream.headersSent) return drop()
       if (stat.isFile()) {
         const rest = stat.size - range.offset
         range.length = range.length < 0 ? rest : Math.min(rest, range.length)

@@ -228,10 +228,16 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
       this.respond()
     }
     if (this.$waitsForTrailers) {
-      // Within the turn, so that the trailers go with what is before them.
-      process.nextTick(() => { this.$wantTrailers() })
+      // Within the turn, so that the trailers go with what is before them; those of a response may be set until its end.
+      const want = (): void => { this.$wantTrailers() }
+      if (this.$face === null) process.nextTick(want)
+      else later(want)
       return
     }
+    this.$endBody()
+  }
+
+  private $endBody (): void {
     this.$flush()
     const trailers = this.$trailersOfFace()
     if (trailers !== undefined && this.$isTooLong(trailers)) return this.$failBlock()
@@ -273,7 +279,10 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   private $wantTrailers (): void {
     this.$trailersReady = true
     if (this.destroyed || this.closed) return
-    if (!this.emit('wantTrailers')) this.sendTrailers({})
+    if (this.emit('wantTrailers')) return
+    if (this.$face === null) return this.sendTrailers({})
+    this.$waitsForTrailers = false
+    this.$endBody()
   }
 
   // Answers.

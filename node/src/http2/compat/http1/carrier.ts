@@ -74,7 +74,8 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     response.on('unpipe', unpipeFile)
   }
 
-  get $areKept (): boolean { return this.pieces.length > 0 }
+  /** Behind `$passOn` each piece goes to the exchange at once. */
+  readonly $areKept = false
   $passOn (): void {
     this.response.flushHeaders()
     this.flush()
@@ -241,10 +242,16 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   $onEnd (trailers = ''): void {
     const { request } = this
     clearTimeout(this.deadline)
-    request.complete = true
     const raw = trailers === '' ? [] : trailers.split('\0')
+    request.complete = true
+    // Fields are those of trailers where it is complete.
     if (raw.length > 0) request._addHeaderLines(raw, raw.length)
-    this.intake.onEnd()
+    if (!this.intake.holds) return this.intake.onEnd()
+    // As with node, one who reads at once finds it complete behind the last piece, which is emitted when its read returns.
+    request.complete = false
+    const complete = (): void => { request.complete = true }
+    later(complete)
+    this.intake.onEnd(() => { process.nextTick(complete) })
   }
 
   $onRoom (): void {
@@ -318,7 +325,8 @@ function endTurn (): void {
   const now = planned
   planned = []
   for (const carrier of now) carrier.endTurn()
-  later(() => {
+  // As with node, where a small answer is with the system at once.
+  process.nextTick(() => {
     for (const carrier of now) apart(() => { carrier.reportRoom() })
   })
 }

@@ -14,6 +14,13 @@ const show = (response, { request, log }) => {
     response.end('ok')
   })
 }
+const completed = (response, { request, log }) => {
+  request.on('data', () => { log('data', request.complete) })
+  request.on('end', () => {
+    log('end', request.complete)
+    response.end()
+  })
+}
 const shown = text => one(show, { text })
 const chunked = (body, more = '') => `POST /a HTTP/1.1\r\n${HOST}${CLOSE}transfer-encoding: chunked\r\n${more}\r\n${body}`
 const fields = lines => `GET /a HTTP/1.1\r\n${HOST}${CLOSE}${lines}\r\n`
@@ -85,6 +92,8 @@ export default {
   'the preface of HTTP/2 where http2 is off': one(show, { text: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', options: { http2: false } }),
   'distinct fields': one((response, { request, log }) => { log({ ...request.headersDistinct }); response.end() }, { text: fields('x-a: 1\r\nX-A: 2\r\ncookie: a=1\r\ncookie: b=2\r\nset-cookie: c\r\n') }),
   'distinct trailers': one((response, { request, log }) => { request.resume(); request.on('end', () => { log({ ...request.trailersDistinct }); response.end() }) }, { text: chunked('0\r\nX-A: b\r\nx-a: c\r\n\r\n') }),
+  'a body that is read at once is complete behind its pieces': one(completed, { text: post('/a', 'hello', CLOSE) }),
+  'chunks that are read at once are complete behind their pieces': one(completed, { text: chunked('5\r\nhello\r\n0\r\nx-a: b\r\n\r\n') }),
   'members of a fresh request': one((response, { request, log }) => {
     for (const name of ['httpVersionMajor', 'httpVersionMinor', 'complete', 'aborted', 'upgrade', 'readable', 'readableEnded', 'readableFlowing', 'readableHighWaterMark', 'destroyed', 'errored', 'statusCode', 'statusMessage', 'closed']) log(name, request[name])
     log(request.connection === request.socket, request.client === request.socket, typeof request.setTimeout, request.constructor.name)

@@ -106,6 +106,11 @@ export default {
     response.end()
     log('behind end', ...state(response))
   }),
+  'the end of a small answer comes before the next turn': one((response, { log }) => {
+    for (const event of ['finish', 'close']) response.on(event, () => { log(event) })
+    response.end('ok', () => { log('called back') })
+    setImmediate(() => { log('next turn') })
+  }),
   'events of both sides': one((response, { log, request }) => {
     for (const event of ['end', 'close']) request.on(event, () => { log('request', event, request.complete, request.destroyed, request.readableEnded) })
     for (const event of ['finish', 'close']) response.on(event, () => { log('response', event) })

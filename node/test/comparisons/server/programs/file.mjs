@@ -39,7 +39,7 @@ export default {
   }),
   'statCheck sees the file and sets fields': core((stream, { log }) => {
     stream.respondWithFile(small, { 'content-type': 'text/plain' }, {
-      statCheck (stat, headers) { log(stat.size, this === stream, fields({ ...headers, date: 1 })); headers['x-size'] = stat.size }
+      statCheck (stat, headers, ...more) { log(more, stat.size, this === stream, fields({ ...headers, date: 1 })); headers['x-size'] = stat.size }
     })
   }),
   'statCheck answers itself': core((stream, { log }) => {

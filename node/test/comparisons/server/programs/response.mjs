@@ -172,6 +172,27 @@ export default {
     response.addTrailers({ 'x-sum': 'abc', 'x-more': ['1', '2'] })
     response.end('dy')
   }),
+  'trailers that are announced, set behind the end': compat((request, response) => {
+    response.setHeader('trailer', 'x-sum')
+    response.end('body')
+    response.setTrailer('x-sum', 'abc')
+  }),
+  'trailers that are announced, set in a tick behind the end of pieces': compat((request, response) => {
+    response.writeHead(200, { trailer: 'x-sum' })
+    response.write('bo')
+    response.end('dy')
+    process.nextTick(() => { response.setTrailer('x-sum', 'abc') })
+  }),
+  'trailers that are announced, and none': compat((request, response) => {
+    response.setHeader('trailer', 'x-sum')
+    response.end('body')
+  }),
+  'null for the fields of a head': compat((request, response, { log, t }) => {
+    t.attempt(log, 'null', () => response.writeHead(200, null))
+    t.attempt(log, 'null behind words', () => response.writeHead(200, 'OK', null))
+    log(response.headersSent)
+    response.end('x')
+  }),
   'trailers without a body': compat((request, response) => { response.setTrailer('x-sum', '0'); response.end() }),
   'trailers that cannot be are refused': responding({
     number: response => { response.setTrailer(1, 'x') }, empty: response => { response.setTrailer('', 'x') }, pseudo: response => { response.setTrailer(':status', 'x') }, undefined: response => { response.setTrailer('a', undefined) },
