@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { cert, key } from '../stage.mjs'
 
-/** What comes of a connection over TLS, in its order, with what is of TLS on its sockets. */
+/** Events of a connection over TLS, in their order, with the members of TLS that their sockets have. */
 const announced = protocol => async (http2, t) => {
   const log = t.log('server')
   const server = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => { response.end('ok') })

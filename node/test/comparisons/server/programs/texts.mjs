@@ -79,7 +79,7 @@ const states = Object.fromEntries(Object.keys(STATES).map(state => [`a stream, $
   await done
 }]))
 
-/** What an error is in a text, and at the head of its stack. */
+/** An error as a text, and the head of its stack. */
 const inText = error => `${String(error)} | ${error.stack.split('\n')[0]} | ${Object.keys(error)}`
 const spelled = calls => responding(Object.fromEntries(Object.entries(calls).map(([label, call]) => [label, response => {
   try {
