@@ -97,8 +97,13 @@ export class Server<Data = undefined> {
     void this.closed.then(() => { signal.removeEventListener('abort', onAbort) })
   }
 
-  /** Undefined on a Unix socket, as the port is. */
-  get hostname (): string | undefined { return this.where?.address }
+  /** The option; without it `localhost`, or the address of the descriptor. Undefined on a Unix socket, as the port is. */
+  get hostname (): string | undefined {
+    if (this.where === null) return undefined
+    const { address } = this.where
+    // Programs print it in URLs, where the address of every interface names no host.
+    return this.options.hostname || this.options.host || (address === '::' || address === '0.0.0.0' ? 'localhost' : address)
+  }
   get port (): number | undefined { return this.where?.port }
   /** Of a Unix socket. */
   get path (): string | undefined { return this.listening.path }
