@@ -198,7 +198,7 @@ test('settings of WebSockets that are null, and an empty hostname, are absent', 
 
 test('the hostname of a server is its option, and without one localhost, as programs print it in URLs', t => {
   const hostnameOf = options => serveFor(t, { ...options, fetch: () => new Lean('') }).hostname
-  assert.deepEqual([{}, { hostname: '127.0.0.1' }, { hostname: 'localhost' }, { host: '0.0.0.0' }, { hostname: '' }].map(hostnameOf), ['localhost', '127.0.0.1', 'localhost', '0.0.0.0', 'localhost'])
+  assert.deepEqual([{ hostname: '' }, { hostname: undefined }, { hostname: '127.0.0.1' }, { hostname: 'localhost' }, { hostname: '0.0.0.0' }].map(hostnameOf), ['localhost', 'localhost', '127.0.0.1', 'localhost', '0.0.0.0'])
 })
 
 test('unix and reusePort are other names of path and sharesPort, and two values for one thing are refused', async t => {
