@@ -325,9 +325,11 @@ function endTurn (): void {
   const now = planned
   planned = []
   for (const carrier of now) carrier.endTurn()
-  // As with node, where a small answer is with the system at once.
+  // As with node, where a small answer is with the system at once, and a request that has ended closes before its end is told.
   process.nextTick(() => {
-    for (const carrier of now) apart(() => { carrier.reportRoom() })
+    process.nextTick(() => {
+      for (const carrier of now) apart(() => { carrier.reportRoom() })
+    })
   })
 }
 
