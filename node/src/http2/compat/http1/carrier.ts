@@ -325,7 +325,7 @@ function endTurn (): void {
   const now = planned
   planned = []
   for (const carrier of now) carrier.endTurn()
-  // As with node, where a small answer is with the system at once, and a request that has ended closes before its end is told.
+  // As with node, where a small answer is with the system at once, and a request that has ended closes before the response finishes.
   process.nextTick(() => {
     process.nextTick(() => {
       for (const carrier of now) apart(() => { carrier.reportRoom() })
