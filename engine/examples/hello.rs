@@ -1,7 +1,7 @@
 //! The smallest server: 1 KiB of text for every request that has come whole, HTTP/1.1 and HTTP/2 on one port.
 //!
-//! `cargo run --release --example hello -- 127.0.0.1:8080 [tls] [workers] [runtime]`; `runtime`: handlers are
-//! tasks of a runtime of their own, as with `trunkline::serve`.
+//! `cargo run --release --example hello -- 127.0.0.1:8080 [tls] [gateway] [workers] [runtime]`; `gateway`: requests of
+//! either scheme are answered; `runtime`: handlers are tasks of a runtime of their own, as with `trunkline::serve`.
 
 use http::{Request, Response};
 use std::convert::Infallible;
@@ -31,6 +31,7 @@ fn main() -> Result<(), trunkline::Error> {
     for argument in arguments {
         server = match (argument.as_str(), argument.parse()) {
             (_, Ok(workers)) => server.workers(workers),
+            ("gateway", _) => server.scheme_from_gateway(true),
             ("runtime", _) => {
                 runtime = Runtime::new().ok();
                 server

@@ -3,8 +3,8 @@
 const VALUES = [0, 1, 0.5, 1.5, -1, 255, 256, 1000, 2 ** 31 - 1, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER, 1e21, Infinity, NaN, '1', '', null, undefined, true, false, {}]
 const OPTIONS = ['idleTimeout', 'maxRequestBodySize', 'development', 'reusePort', 'ipv6Only', 'id', 'hostname', 'port', 'error', 'websocket', 'routes', 'static', 'tls']
 const SOCKETS = ['maxPayloadLength', 'backpressureLimit', 'closeOnBackpressureLimit', 'idleTimeout', 'perMessageDeflate', 'sendPings', 'publishToSelf']
-/** A port of its own is that of another program. */
-const isPort = (name, value) => name === 'port' && value !== '' && Number(value) > 0 && Number(value) < 65_536
+/** A port that is named, or that is used where none is named, may be that of another program. */
+const isPort = (name, value) => name === 'port' && value !== '' && (value == null || Number(value) > 0 && Number(value) < 65_536)
 
 const labelOf = value => typeof value === 'string' ? JSON.stringify(value) : typeof value === 'object' && value !== null ? '{}' : String(value)
 
