@@ -21,17 +21,21 @@ async fn hello(request: Request<Body>) -> Result<Response<Body>, Infallible> {
 const REQUEST_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 fn main() -> Result<(), trunkline::Error> {
-    let mut arguments = std::env::args().skip(1);
-    let address = arguments.next().unwrap_or_else(|| "127.0.0.1:8080".into());
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let address = match arguments.is_empty() {
+        true => "127.0.0.1:8080".into(),
+        false => arguments.remove(0),
+    };
     let mut config = ServerConfig::default();
     // For load generators, which take a drained connection for a failure.
     config.limits.requests_per_connection_max = u64::MAX;
+    config.scheme_from_gateway = arguments.iter().any(|argument| argument == "gateway");
     let mut server = Server::bind(address).config(config);
     let mut runtime = None;
     for argument in arguments {
         server = match (argument.as_str(), argument.parse()) {
             (_, Ok(workers)) => server.workers(workers),
-            ("gateway", _) => server.scheme_from_gateway(true),
+            ("gateway", _) => server,
             ("runtime", _) => {
                 runtime = Runtime::new().ok();
                 server
