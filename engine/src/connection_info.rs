@@ -11,8 +11,8 @@ use crate::connection_info::traffic::Traffic;
 #[cfg(unix)]
 use crate::connection_info::unix::UnixPeer;
 use crate::tls::{ClientIdentity, Judge};
-use rustls::ProtocolVersion;
 use rustls::pki_types::CertificateDer;
+use rustls::{CipherSuite, ProtocolVersion};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -96,6 +96,7 @@ impl ConnectionInfo {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsInfo {
     protocol: ProtocolVersion,
+    cipher_suite: Option<CipherSuite>,
     server_name: Option<Box<str>>,
     alpn: Option<Box<[u8]>>,
     client: Option<ClientIdentity>,
@@ -109,10 +110,15 @@ impl TlsInfo {
     ) -> Self {
         Self {
             protocol,
+            cipher_suite: None,
             server_name: server_name.map(Into::into),
             alpn: alpn.map(Into::into),
             client: None,
         }
+    }
+    pub(crate) fn with_cipher_suite(mut self, cipher_suite: Option<CipherSuite>) -> Self {
+        self.cipher_suite = cipher_suite;
+        self
     }
     /// The client has shown `chain`, or nothing.
     pub(crate) fn with_client(mut self, judge: &Judge, chain: &[CertificateDer<'_>]) -> Self {
@@ -126,6 +132,12 @@ impl TlsInfo {
             // Nothing else is spoken.
             _ => "TLSv1.3",
         }
+    }
+    /// The cipher suite by its name in IANA's registry, for example `TLS_AES_256_GCM_SHA384`; `None` over QUIC, and of a
+    /// stream that another secured.
+    pub fn cipher_suite(&self) -> Option<String> {
+        let name = self.cipher_suite?.as_str()?;
+        Some(name.replacen("TLS13_", "TLS_", 1))
     }
     /// The host that the client asked for (SNI, RFC 6066 section 3); none if its URL has an address.
     pub fn server_name(&self) -> Option<&str> {

@@ -113,7 +113,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             Connection::Client(_) => asked,
         };
         let alpn = connection.alpn_protocol();
-        Some(TlsInfo::new(connection.protocol_version()?, name, alpn))
+        let suite = connection.negotiated_cipher_suite();
+        let info = TlsInfo::new(connection.protocol_version()?, name, alpn);
+        Some(info.with_cipher_suite(suite.map(|suite| suite.suite())))
     }
     /// The peer's certificate chain, its own certificate first.
     pub(crate) fn peer_certificates(&self) -> &[CertificateDer<'static>] {

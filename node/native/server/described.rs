@@ -110,7 +110,8 @@ pub(crate) fn described(info: &ConnectionInfo) -> String {
     if let Some(tls) = info.tls() {
         let alpn = String::from_utf8_lossy(tls.alpn().unwrap_or_default());
         let name = tls.server_name().unwrap_or_default();
-        text += &format!("\0{}\0{alpn}\0{name}", tls.protocol());
+        let suite = tls.cipher_suite().unwrap_or_default();
+        text += &format!("\0{} {suite}\0{alpn}\0{name}", tls.protocol());
         if let Some(client) = tls.client() {
             text.push('\0');
             text += client.fault().map_or("", word);

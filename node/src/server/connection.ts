@@ -99,7 +99,9 @@ export class Connection<L extends Taking = Taking> {
   get localPort (): number | undefined { return portOf(this.parts[3]) ?? this.stream?.localPort }
   get encrypted (): boolean { return this.parts.length > 4 }
   /** `TLSv1.2` or `TLSv1.3`. */
-  get tlsProtocol (): string | null { return this.parts[4] ?? null }
+  get tlsProtocol (): string | null { return this.parts[4]?.split(' ')[0] ?? null }
+  /** The cipher suite by its name in IANA's registry; null: it is not known. */
+  get cipherSuite (): string | null { return this.parts[4]?.split(' ')[1] || null }
   /** The protocol chosen by ALPN. */
   get alpn (): string | null { return this.parts[5] || null }
   /** The host that the client asked for. */

@@ -152,12 +152,23 @@ Object.setPrototypeOf(Socket.prototype, net.Socket.prototype)
 Object.defineProperty(Socket.prototype, 'constructor', { value: net.Socket, writable: true, configurable: true })
 Object.defineProperty(Socket.prototype, '_writev', { value: null, writable: true, configurable: true })
 
+/** A suite of IANA's registry as OpenSSL names it. */
+function nameOf (suite: string): string {
+  if (!suite.includes('_WITH_')) return suite
+  return suite.slice('TLS_'.length).replace('_WITH_', '-').replace('AES_', 'AES').replaceAll('_', '-').replace('POLY1305-SHA256', 'POLY1305')
+}
+
 /** Methods of sockets with TLS only. */
 class SecureMembers extends Socket {
   getProtocol (): string | null { return this.$of.tlsProtocol }
   getPeerCertificate (detailed = false): object { return this.$under?.getPeerCertificate?.(detailed) ?? this.$of.client.legacy(detailed) }
   getPeerX509Certificate (): X509Certificate | undefined { return this.$under?.getPeerX509Certificate?.() ?? this.$of.client.displayed[0] }
   isSessionReused (): boolean { return false }
+  /** Where nothing is known of it, as over QUIC, its names are empty. */
+  getCipher (): object {
+    const { cipherSuite, tlsProtocol: version } = this.$of
+    return this.$under?.getCipher?.() ?? { name: nameOf(cipherSuite ?? ''), standardName: cipherSuite ?? '', version }
+  }
   /** The TLS socket that was given, and knows more. */
   private get $under (): Partial<SecureMembers> | undefined { return this.$of.stream as Partial<SecureMembers> | undefined }
 }

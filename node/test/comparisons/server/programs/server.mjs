@@ -224,6 +224,26 @@ export default {
     t.attempt(log, 'setSecureContext', () => server.setSecureContext({ cert, key }))
     await seen()
   },
+  'the cipher suite of a connection': async (http2, t) => {
+    const log = t.log('server')
+    for (const ciphers of [undefined, 'TLS_CHACHA20_POLY1305_SHA256', 'ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-CHACHA20-POLY1305:ECDHE-ECDSA-CHACHA20-POLY1305']) {
+      const server = http2.createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => { response.end() })
+      server.on('request', ({ socket, stream }) => { log(socket.getCipher(), stream?.session.socket.getCipher()) })
+      await t.listen(server)
+      for (const ALPNProtocols of [['h2'], ['http/1.1']]) {
+        const socket = await t.connectTls(server, { ALPNProtocols, ciphers, maxVersion: ciphers?.startsWith('E') ? 'TLSv1.2' : 'TLSv1.3' })
+        await once(socket, 'secureConnect')
+        if (ALPNProtocols[0] === 'h2') {
+          const client = http2.connect('https://localhost', { createConnection: () => socket })
+          await once(client.request(), 'response')
+          client.close()
+        } else {
+          socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
+          await once(socket.resume(), 'end')
+        }
+      }
+    }
+  },
   'a context is added for a name': async (http2, t) => {
     const log = t.log('client')
     const server = http2.createSecureServer({ cert, key })
