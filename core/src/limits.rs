@@ -577,6 +577,10 @@ crate::options! {
         /// ([`Event::RequestRefused`](crate::http::Event::RequestRefused)), and not refused with a status.
         /// Default: false.
         pub hands_over_refusals: bool = false, with_hands_over_refusals;
+        /// HTTP/1.1 server: a request whose body breaks a rule, or ends with the client's side before it is
+        /// whole, is the owner's to answer ([`Event::BodyLost`](crate::http::Event::BodyLost)), and not
+        /// refused with a status or reset. The connection closes behind the response. Default: false.
+        pub answers_lost_bodies: bool = false, with_answers_lost_bodies;
         /// Server: the date of answers that are the machine's own (4xx and 5xx). Default: none, of an owner without a clock.
         pub date: Option<WriteDate> = None, with_date;
         /// HTTP/1.1 client: a request whose connection stays open says `connection: keep-alive`, which

@@ -6,7 +6,7 @@
 mod ports;
 
 use futures_util::future::{Either, select};
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use std::convert::Infallible;
 use std::future::{pending, poll_fn};
@@ -31,7 +31,14 @@ impl Drop for Reported {
     }
 }
 
-/// A server whose handler reports how its request's body goes on, and never answers.
+/// What a handler does behind the loss of its request's body.
+#[derive(Clone, Copy, PartialEq)]
+enum Then {
+    NeverAnswers,
+    Answers,
+}
+
+/// A server whose handler reports how its request's body goes on, and answers with 422 or never.
 struct Stage {
     address: SocketAddr,
     task: JoinHandle<Result<(), Error>>,
@@ -40,7 +47,7 @@ struct Stage {
 }
 
 impl Stage {
-    async fn serving(tls: Option<Tls>) -> Self {
+    async fn serving(tls: Option<Tls>, then: Then) -> Self {
         let listener = ports::listener().await;
         let address = listener.local_addr().unwrap();
         let (report, reports) = mpsc::unbounded_channel();
@@ -51,7 +58,12 @@ impl Stage {
                 while let Some(part) = body.frame().await {
                     let _ = report.0.send(if part.is_ok() { "part" } else { "lost" });
                 }
-                pending::<Result<Response<Body>, Infallible>>().await
+                if then == Then::NeverAnswers {
+                    pending::<()>().await;
+                }
+                let mut response = Response::new(Body::from("no"));
+                *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+                Ok::<_, Infallible>(response)
             }
         });
         let (stop, stopped) = oneshot::channel::<()>();
@@ -74,13 +86,14 @@ impl Stage {
         }
     }
     /// Sends `bytes` on a connection, ends its side and waits for the server to close it.
-    async fn send(&self, bytes: &str) {
+    async fn send(&self, bytes: &str) -> String {
         let mut socket = TcpStream::connect(self.address).await.unwrap();
         socket.write_all(bytes.as_bytes()).await.unwrap();
         socket.shutdown().await.unwrap();
         let mut answer = Vec::new();
         // A server that has not read all may reset the connection.
         let _ = socket.read_to_end(&mut answer).await;
+        String::from_utf8(answer).unwrap()
     }
     /// Uploads a part, and fails when a handler has it.
     async fn break_off(&mut self, client: Client, url: String) {
@@ -127,8 +140,9 @@ fn a_handler_learns_a_loss_that_comes_with_the_head_or_with_a_part() {
             (CHUNKED, "no", false),
             (CHUNKED, "1\r\na\r\nno", true),
         ] {
-            let stage = Stage::serving(None).await;
-            stage.send(&format!("{head}{rest}")).await;
+            let stage = Stage::serving(None, Then::Answers).await;
+            let answer = stage.send(&format!("{head}{rest}")).await;
+            assert!(is_closing_422(&answer), "{head}{rest}: {answer}");
             let expected = ["part", "lost", "dropped"];
             assert_eq!(
                 stage.end().await,
@@ -139,11 +153,45 @@ fn a_handler_learns_a_loss_that_comes_with_the_head_or_with_a_part() {
     });
 }
 
+fn is_closing_422(answer: &str) -> bool {
+    answer.starts_with("HTTP/1.1 422 ")
+        && answer.contains("\r\nconnection: close\r\n")
+        && answer.ends_with("\r\n\r\nno")
+}
+
+#[test]
+fn a_handler_answers_a_request_whose_body_is_malformed_and_the_connection_closes() {
+    const CHUNKED: &str = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n";
+    run(async {
+        for (rest, has_part) in [
+            ("no\r\n", false),
+            ("1\r\na\r\nno\r\n", true),
+            ("1\r\nabc", true),
+            ("1 \r\na\r\n", false),
+            ("0\r\ncontent-length: 1\r\n\r\n", false),
+        ] {
+            let stage = Stage::serving(None, Then::Answers).await;
+            let answer = stage.send(&format!("{CHUNKED}{rest}{CHUNKED}")).await;
+            assert!(is_closing_422(&answer), "{rest}: {answer}");
+            assert_eq!(answer.matches("HTTP/1.1").count(), 1, "{answer}");
+            let expected = ["part", "lost", "dropped"];
+            assert_eq!(
+                stage.end().await,
+                expected[usize::from(!has_part)..],
+                "{rest}"
+            );
+        }
+    });
+}
+
 #[test]
 fn a_handler_that_reads_a_body_learns_its_loss_before_it_is_dropped() {
     run(async {
-        for protocols in [Protocols::H1Only, Protocols::H2Only] {
-            let mut stage = Stage::serving(None).await;
+        for (protocols, then) in [
+            (Protocols::H1Only, Then::Answers),
+            (Protocols::H2Only, Then::NeverAnswers),
+        ] {
+            let mut stage = Stage::serving(None, then).await;
             let url = format!("http://{}/", stage.address);
             let client = client(protocols).build().unwrap();
             stage.break_off(client, url).await;
@@ -156,7 +204,7 @@ fn a_handler_that_reads_a_body_learns_its_loss_before_it_is_dropped() {
 fn a_handler_over_http3_learns_the_loss_of_a_body_before_it_is_dropped() {
     run(async {
         let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
-        let mut stage = Stage::serving(Some(tls)).await;
+        let mut stage = Stage::serving(Some(tls), Then::NeverAnswers).await;
         let url = format!("https://localhost:{}/", stage.address.port());
         let client = client(Protocols::H3Only)
             .resolve("localhost", [stage.address])
@@ -170,7 +218,7 @@ fn a_handler_over_http3_learns_the_loss_of_a_body_before_it_is_dropped() {
 fn a_handler_learns_that_the_connection_of_its_request_was_reset() {
     run(async {
         for encoding in ["content-length: 9", "transfer-encoding: chunked"] {
-            let mut stage = Stage::serving(None).await;
+            let mut stage = Stage::serving(None, Then::NeverAnswers).await;
             let mut socket = TcpStream::connect(stage.address).await.unwrap();
             // Four bytes of nine, or a chunk of four and no last one.
             let part = match encoding {

@@ -1,6 +1,6 @@
 //! The reasons why a connection takes no further exchange (RFC 9112 section 9.3).
 
-use crate::error::{Closed, H2Code, TransportEnd};
+use crate::error::{Closed, H2Code, TransportEnd, Violation};
 use crate::http::{Field, Token, Version};
 use std::fmt;
 
@@ -17,6 +17,8 @@ pub enum CloseReason {
     BodyUntilClose,
     /// The response was complete before the request was: the end of the request's body is unknown.
     RequestUnread,
+    /// The request's body broke a rule, and its owner answered it: the end of the body is unknown.
+    BodyLost(Violation),
     /// The client waits for 100 and was answered with a final response: whether its body follows
     /// is unknown (RFC 9110 section 10.1.1).
     ExpectationUnmet,
@@ -40,6 +42,7 @@ impl CloseReason {
                 Closed::ByPeer(H2Code::NO_ERROR)
             }
             Self::PeerEnded => Closed::Transport(TransportEnd::InOrder),
+            Self::BodyLost(violation) => Closed::ByUs(violation),
             Self::WeAskedClose
             | Self::RequestUnread
             | Self::ExpectationUnmet
@@ -59,6 +62,7 @@ impl fmt::Display for CloseReason {
             Self::WeAskedClose => "we sent connection: close",
             Self::BodyUntilClose => "the body ends with the connection",
             Self::RequestUnread => "the response was complete before the request",
+            Self::BodyLost(_) => "the request's body broke a rule",
             Self::ExpectationUnmet => "the client waits for 100 Continue and did not get it",
             Self::ConnectRefused => "a CONNECT request was refused",
             Self::ExchangeReset => "an exchange was given up before it was complete",

@@ -90,6 +90,9 @@ pub enum Event {
     /// The exchange ended early; nothing more comes for it. Sent for every open exchange when
     /// the connection closes, before [`Event::Closed`].
     StreamReset { stream: StreamId, reset: Reset },
+    /// HTTP/1.1, server, with [`Config::answers_lost_bodies`](crate::limits::Config): no more of the
+    /// request's body comes, for the reason in `reset`. The exchange is open: its owner answers it.
+    BodyLost { stream: StreamId, reset: Reset },
     /// `send_room` was 0 and is not any more.
     SendReady { stream: StreamId },
     /// Client of HTTP/3: the peer takes no more of the request (STOP_SENDING); its response may still

@@ -16,6 +16,7 @@ use crate::body::{Body, Inlet};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Signals, SlotWaker};
+use crate::error::Error;
 use crate::tunnel::upgrade::{Offer, Upgraded};
 use bytes::Bytes;
 use extensions::EarlyData;
@@ -106,6 +107,7 @@ impl<S: HttpService> Serve for Tower<S> {
 
 impl<S: HttpService> Exchanging for TowerExchanges<S> {
     type Pause = Ready<()>;
+    const ANSWERS_LOST_BODIES: bool = true;
 
     fn pause(&self) -> Option<Ready<()>> {
         None
@@ -238,6 +240,21 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
             slots.give_back(turn, slot, self.connection_context.as_deref());
             slots.forget(stream);
         }
+    }
+    fn lose_body(&mut self, turn: &mut Turn<'_>, stream: StreamId, reset: Reset) {
+        if let Some(inlet) = self.inlet_of(stream) {
+            inlet.fail(Error::reset(reset));
+        }
+        if let Some(slots) = &mut self.slots
+            && let Some(slot) = slots.of(stream)
+            && let (Some(connection_context), Some(record)) = (
+                &mut self.connection_context,
+                &mut slots.all[slot as usize].record,
+            )
+        {
+            connection_context.note_reset(record, reset);
+        }
+        self.end_receiving(turn, stream);
     }
     fn note_waits(&mut self, machine: &Machine, now: Instant) {
         if let Some(slots) = &mut self.slots

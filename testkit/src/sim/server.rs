@@ -143,7 +143,7 @@ impl World {
                 Event::StreamReset { stream, .. } => self.finish(own, stream, false),
                 Event::SendReady { stream } => self.download(own, stream),
                 // A client that closes may still read as far as its server can tell.
-                Event::InputEnded => {}
+                Event::BodyLost { .. } | Event::InputEnded => {}
                 Event::Closed(closed) => self.check_closed(Side::Server, closed, own),
                 other => panic!("an event that nothing caused: {other:?}"),
             }

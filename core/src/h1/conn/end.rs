@@ -139,6 +139,33 @@ impl Conn {
         self.last.get_or_insert(CloseReason::RequestUnread);
     }
 
+    /// Server: no more of the request's body can be read, and its owner is to answer all the same.
+    /// False: the owner does not, or no body was being received.
+    pub(super) fn lose_body(&mut self, by: ResetBy, reason: CloseReason) -> bool {
+        let answers = self.side == Side::Server && self.config.answers_lost_bodies;
+        if !answers || self.receiver().is_none() {
+            return false;
+        }
+        self.receiving = Receiving::Nothing;
+        self.tail.clear();
+        self.flush_body(false);
+        if let Some(open) = self.receiver() {
+            open.received = true;
+            open.continue_due = false;
+            open.close_because(reason);
+            let (stream, silent) = (open.id, open.silent);
+            if !silent {
+                let reset = Reset {
+                    by,
+                    unprocessed: false,
+                };
+                self.events.push_back(Event::BodyLost { stream, reset });
+            }
+        }
+        self.last.get_or_insert(reason);
+        true
+    }
+
     /// Nothing more comes, and nothing more is answered.
     fn end_of_input(&mut self, end: TransportEnd) {
         self.tail.clear();
@@ -185,10 +212,14 @@ impl Conn {
         if self.refuse_rest() {
             return true;
         }
+        let by = ResetBy::Connection(Closed::Transport(end));
+        let lost = self.lose_body(by, CloseReason::PeerEnded);
         self.receiving = Receiving::Nothing;
         self.tail.clear();
         self.last.get_or_insert(CloseReason::PeerEnded);
-        if let Some(open) = self.receiver() {
+        if lost {
+            // Its owner answers it.
+        } else if let Some(open) = self.receiver() {
             let closed = Closed::Transport(end);
             open.received = true;
             open.sending = Sending::Broken(closed);

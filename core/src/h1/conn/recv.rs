@@ -9,6 +9,7 @@ use crate::h1::exchange::{Exchange, Sending};
 use crate::h1::parse::{self, HeadScan};
 use crate::h1::reuse::{CloseReason, persistence};
 use crate::http::body::length::BodyLength;
+use crate::http::event::ResetBy;
 use crate::http::{Event, ResponseHead, Side, StreamId, Token, Version};
 use crate::limits::UNREAD_BODY_BYTES_MAX;
 use bytes::{Bytes, BytesMut};
@@ -107,7 +108,10 @@ impl Conn {
                 }
                 Err(violation) => {
                     self.keep_broken(bytes, used);
-                    self.violate(violation);
+                    let by = ResetBy::Us(violation);
+                    if !self.lose_body(by, CloseReason::BodyLost(violation)) {
+                        self.violate(violation);
+                    }
                     return bytes.len();
                 }
             }

@@ -3,6 +3,7 @@
 mod client;
 mod half_closed;
 mod hostile;
+mod lost_bodies;
 mod pair;
 pub(super) mod script;
 mod server;

@@ -56,6 +56,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
                 Event::CapacityChanged => {}
                 Event::PongReceived { .. } => self.note_answer(now),
                 Event::RequestReceived { .. }
+                | Event::BodyLost { .. }
                 | Event::InputEnded
                 | Event::RequestRefused { .. }
                 | Event::PingReceived { .. }

@@ -13,6 +13,7 @@ use crate::server::callbacks::Callbacks;
 use crate::server::callbacks::serve::CallbackServer;
 use crate::server::connection::accept::{Cleartext, WorkerContext};
 use crate::server::exchange::info_policy::InfoPolicy;
+use crate::server::exchange::serve::Serve;
 use crate::server::no_worker;
 use crate::server::observe::counters::{Counters, MetricsReader};
 use crate::server::observe::metrics::Metrics;
@@ -180,7 +181,7 @@ impl<A> BoundServer<A> {
         }
         Ok(running)
     }
-    fn worker_config<S>(
+    fn worker_config<S: Serve>(
         &self,
         listener: Listener,
         setup: Option<QuicSetup>,
@@ -194,7 +195,7 @@ impl<A> BoundServer<A> {
         WorkerConfig {
             listener,
             setup,
-            shared: self.shared(counters, &places, service),
+            shared: self.shared(counters, &places, service).for_exchanges(),
             places,
             shedding: self.shedding.clone(),
             address_rates: rates.unwrap_or_else(|| AddressRates::new(Instant::now())),

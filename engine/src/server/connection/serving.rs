@@ -241,6 +241,7 @@ impl<S: Serve> Serving<S> {
                         self.counters.reset(turn.machine.version(), reset);
                         exchanges.cancel(turn, stream, reset);
                     }
+                    Event::BodyLost { stream, reset } => exchanges.lose_body(turn, stream, reset),
                     Event::InputEnded => exchanges.half_close(),
                     Event::RequestRefused { stream, refused } => exchanges.refuse(stream, *refused),
                     Event::Upgraded { stream, rest } => self.left = Some(Box::new((stream, rest))),

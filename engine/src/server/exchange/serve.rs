@@ -73,6 +73,9 @@ pub(in crate::server) struct RawConnection {
 pub(in crate::server) trait Exchanging: 'static {
     /// A time in which nothing is read.
     type Pause: Future<Output = ()> + Unpin;
+    /// Handlers answer requests of HTTP/1.1 whose bodies are malformed or not whole
+    /// ([`lose_body`](Self::lose_body)).
+    const ANSWERS_LOST_BODIES: bool;
     /// How many are open.
     fn len(&self) -> usize;
     /// `Some`: nothing is to be read until it is over.
@@ -149,6 +152,11 @@ pub(in crate::server) trait Exchanging: 'static {
     }
     /// The exchange ended early.
     fn cancel(&mut self, turn: &mut Turn<'_>, stream: StreamId, reset: Reset);
+    /// No more of the request's body comes, and the exchange goes on. Callbacks get a
+    /// [`cancel`](Self::cancel) instead.
+    fn lose_body(&mut self, turn: &mut Turn<'_>, stream: StreamId, reset: Reset) {
+        let _ = (turn, stream, reset);
+    }
     /// The client has closed its side and waits for responses, or is gone. Only the callback API
     /// uses it: a handler is cancelled by dropping its response.
     fn half_close(&mut self) {}

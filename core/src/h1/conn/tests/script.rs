@@ -316,6 +316,7 @@ fn describe(event: Event) -> String {
             };
             format!("{} reset {by}{unprocessed}", stream.0)
         }
+        Event::BodyLost { stream, reset } => format!("{} lost {:?}", stream.0, reset.by),
         Event::SendReady { stream } => format!("{} ready", stream.0),
         Event::SendStopped { stream } => format!("{} stopped", stream.0),
         Event::CapacityChanged => "capacity".to_owned(),
