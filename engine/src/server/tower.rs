@@ -245,14 +245,13 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
         if let Some(inlet) = self.inlet_of(stream) {
             inlet.fail(Error::reset(reset));
         }
-        if let Some(slots) = &mut self.slots
-            && let Some(slot) = slots.of(stream)
-            && let (Some(connection_context), Some(record)) = (
-                &mut self.connection_context,
-                &mut slots.all[slot as usize].record,
-            )
-        {
-            connection_context.note_reset(record, reset);
+        if let Some(connection_context) = &mut self.connection_context {
+            let slots = self.slots.as_mut();
+            let record = slots.and_then(|slots| {
+                let slot = slots.of(stream)?;
+                slots.all[slot as usize].record.as_deref_mut()
+            });
+            connection_context.note_lost_body(record, reset);
         }
         self.end_receiving(turn, stream);
     }

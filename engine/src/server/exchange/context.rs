@@ -95,6 +95,13 @@ impl ConnectionContext {
             _ => {}
         }
     }
+    /// The body of a request was lost, whose handler answers it: the end of the connection is no refusal of the machine's.
+    pub(in crate::server) fn note_lost_body(&mut self, record: Option<&mut Record>, reset: Reset) {
+        self.broken_reported = true;
+        if let Some(record) = record {
+            record.error = Some(Error::reset(reset));
+        }
+    }
     /// The connection is over. What the machine refused to take for a request has its line too.
     pub(in crate::server) fn report_closed(&self, closed: Closed, now: Instant) {
         if let Closed::ByUs(violation) = closed
