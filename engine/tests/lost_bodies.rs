@@ -31,7 +31,7 @@ impl Drop for Reported {
     }
 }
 
-/// What a handler does behind the loss of its request's body.
+/// The end of a handler whose request's body was lost.
 #[derive(Clone, Copy, PartialEq)]
 enum Then {
     NeverAnswers,

@@ -16,7 +16,6 @@ use crate::body::{Body, Inlet};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::{Signals, SlotWaker};
-use crate::error::Error;
 use crate::tunnel::upgrade::{Offer, Upgraded};
 use bytes::Bytes;
 use extensions::EarlyData;
@@ -242,18 +241,7 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
         }
     }
     fn lose_body(&mut self, turn: &mut Turn<'_>, stream: StreamId, reset: Reset) {
-        if let Some(inlet) = self.inlet_of(stream) {
-            inlet.fail(Error::reset(reset));
-        }
-        if let Some(connection_context) = &mut self.connection_context {
-            let slots = self.slots.as_mut();
-            let record = slots.and_then(|slots| {
-                let slot = slots.of(stream)?;
-                slots.all[slot as usize].record.as_deref_mut()
-            });
-            connection_context.note_lost_body(record, reset);
-        }
-        self.end_receiving(turn, stream);
+        self.end_with_error(turn, stream, reset);
     }
     fn note_waits(&mut self, machine: &Machine, now: Instant) {
         if let Some(slots) = &mut self.slots

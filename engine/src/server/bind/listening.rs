@@ -13,7 +13,7 @@ use crate::server::callbacks::Callbacks;
 use crate::server::callbacks::serve::CallbackServer;
 use crate::server::connection::accept::{Cleartext, WorkerContext};
 use crate::server::exchange::info_policy::InfoPolicy;
-use crate::server::exchange::serve::Serve;
+use crate::server::exchange::serve::{Exchanging, Serve};
 use crate::server::no_worker;
 use crate::server::observe::counters::{Counters, MetricsReader};
 use crate::server::observe::metrics::Metrics;
@@ -192,10 +192,14 @@ impl<A> BoundServer<A> {
         let places = second.map(|second| Arc::clone(&second.places));
         let places = places.unwrap_or_else(|| ConnectionPlaces::new(self.allowed));
         let rates = second.map(|second| Arc::clone(&second.address_rates));
+        let mut shared = self.shared(counters, &places, service);
+        if S::Exchanges::ANSWERS_LOST_BODIES {
+            Arc::make_mut(&mut shared.http1_config).answers_lost_bodies = true;
+        }
         WorkerConfig {
             listener,
             setup,
-            shared: self.shared(counters, &places, service).for_exchanges(),
+            shared,
             places,
             shedding: self.shedding.clone(),
             address_rates: rates.unwrap_or_else(|| AddressRates::new(Instant::now())),

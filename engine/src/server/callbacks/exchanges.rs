@@ -56,7 +56,6 @@ const NOBODYS: StreamId = StreamId(u64::MAX);
 
 impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
     type Pause = Pause;
-    const ANSWERS_LOST_BODIES: bool = false;
 
     fn len(&self) -> usize {
         self.entries.len() - self.free.len()

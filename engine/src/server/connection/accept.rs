@@ -83,14 +83,6 @@ impl WorkerContext<()> {
 }
 
 impl<S: Serve> WorkerContext<S> {
-    /// With the settings of HTTP/1.1 that the kind of exchanges decides.
-    pub(in crate::server) fn for_exchanges(mut self) -> Self {
-        let answers = S::Exchanges::ANSWERS_LOST_BODIES;
-        if self.http1_config.answers_lost_bodies != answers {
-            Arc::make_mut(&mut self.http1_config).answers_lost_bodies = answers;
-        }
-        self
-    }
     /// Counts a handshake that failed, and calls the log.
     pub(in crate::server) fn handshake_failed(
         &self,

@@ -75,7 +75,7 @@ pub(in crate::server) trait Exchanging: 'static {
     type Pause: Future<Output = ()> + Unpin;
     /// Handlers answer requests of HTTP/1.1 whose bodies are malformed or not whole
     /// ([`lose_body`](Self::lose_body)).
-    const ANSWERS_LOST_BODIES: bool;
+    const ANSWERS_LOST_BODIES: bool = false;
     /// How many are open.
     fn len(&self) -> usize;
     /// `Some`: nothing is to be read until it is over.

@@ -9,6 +9,7 @@ use crate::body::header_map::map_of;
 use crate::body::{Body, Inlet};
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
+use crate::error::Error;
 use crate::server::exchange::turn::Turn;
 use crate::server::response::AnswerOptions;
 use crate::tunnel::datagrams::DatagramInlet;
@@ -16,7 +17,7 @@ use crate::tunnel::upgrade::Protocol;
 use bytes::Bytes;
 use http::{Request, Version};
 use std::sync::Arc;
-use trunkline_core::http::{Fields, StreamId};
+use trunkline_core::http::{Fields, Reset, StreamId};
 
 /// Extension of a request that arrived before its connection's handshake was done
 /// ([`Server::early_data`](crate::Server::early_data)): an attacker may have recorded and replayed
@@ -107,6 +108,21 @@ impl<S: HttpService> TowerExchanges<S> {
     ) {
         if let Some(inlet) = self.inlet_of(stream) {
             inlet.end(Some(map_of(trailers)));
+        }
+        self.end_receiving(turn, stream);
+    }
+    /// No more of the request's body comes, for the reason in `reset`; its handler answers.
+    pub(super) fn end_with_error(&mut self, turn: &mut Turn<'_>, stream: StreamId, reset: Reset) {
+        if let Some(inlet) = self.inlet_of(stream) {
+            inlet.fail(Error::reset(reset));
+        }
+        if let Some(connection_context) = &mut self.connection_context {
+            let slots = self.slots.as_mut();
+            let record = slots.and_then(|slots| {
+                let slot = slots.of(stream)?;
+                slots.all[slot as usize].record.as_deref_mut()
+            });
+            connection_context.note_lost_body(record, reset);
         }
         self.end_receiving(turn, stream);
     }
