@@ -24,8 +24,11 @@ const VERSIONS: [Protocols; 3] = [Protocols::H1Only, Protocols::H2Only, Protocol
 /// More requests than any test needs.
 const TRIES_MAX: usize = 10_000;
 const LARGE: usize = 64 << 20;
-/// Five seconds' worth of bytes of the test that limits them.
-const LARGE_ANSWER: usize = 5 * (256 << 10);
+/// Bytes a second of the tests that limit them.
+const BYTES_PER_SECOND: u32 = 32 << 10;
+/// A minute's worth of those bytes, which is as long as an address is refused at most: no machine is so busy that they drain
+/// between two requests.
+const LARGE_ANSWER: usize = 60 * BYTES_PER_SECOND as usize;
 
 struct Origin {
     running: Running,
@@ -127,24 +130,45 @@ fn an_address_that_sends_more_than_its_rate_gets_429_with_retry_after_on_every_v
     }
 }
 
+/// An address may move 64 KiB at once.
+fn few_bytes() -> ServerConfig {
+    let rate = Rate {
+        burst: 64 << 10,
+        per_second: BYTES_PER_SECOND,
+    };
+    ServerConfig::default().with_shedding(Shedding::default().with_bytes_per_address(Some(rate)))
+}
+
 #[test]
 fn an_address_that_moves_more_bytes_than_its_rate_gets_429_and_learns_when_it_may_come_again() {
     for version in VERSIONS {
-        // The first large answer is within the burst, and what it leaves takes five seconds.
-        let rate = Rate {
-            burst: 64 << 10,
-            per_second: 256 << 10,
-        };
-        let shedding = Shedding::default().with_bytes_per_address(Some(rate));
-        let origin = Origin::start(ServerConfig::default().with_shedding(shedding));
+        // The first large answer is within the burst.
+        let origin = Origin::start(few_bytes());
         let client = origin.client(version);
         let refused = origin.until_refused(&client, "/large", StatusCode::TOO_MANY_REQUESTS);
         let (answered, headers) = Runtime::new().unwrap().block_on(refused);
         assert_eq!(answered, 1, "{version:?}");
         let seconds: u32 = headers["retry-after"].to_str().unwrap().parse().unwrap();
-        assert!((2..=5).contains(&seconds), "{version:?}: {seconds}");
+        assert!((2..=60).contains(&seconds), "{version:?}: {seconds}");
         assert_eq!(origin.handled.load(Ordering::Relaxed), 1);
         assert_eq!(origin.shed("bytes"), 1);
+    }
+}
+
+#[test]
+fn bytes_that_a_connection_has_moved_count_against_another_of_its_address_while_the_first_is_open()
+{
+    for version in VERSIONS {
+        let origin = Origin::start(few_bytes());
+        let (first, second) = (origin.client(version), origin.client(version));
+        Runtime::new().unwrap().block_on(async {
+            let (status, _) = origin.ask(&first, "/large").await;
+            assert_eq!(status, StatusCode::OK, "{version:?}");
+            let (status, _) = origin.ask(&second, "/large").await;
+            assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{version:?}");
+            assert_eq!(origin.running.metrics().connections_open, 2, "{version:?}");
+        });
+        assert_eq!(origin.handled.load(Ordering::Relaxed), 1);
     }
 }
 

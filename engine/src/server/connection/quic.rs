@@ -134,7 +134,7 @@ impl<S: Serve> QuicConnection<S> {
     }
     /// Answers what came and what became ready. True: it rests until something happens.
     pub(in crate::server) fn turn(&mut self, now: Instant) -> bool {
-        self.count();
+        self.count(now);
         for _ in 0..ROUNDS_PER_TURN_MAX {
             self.serving.take_notes(&mut self.machine, now);
             self.serving.drain_if_due(&mut self.machine, now);
@@ -192,10 +192,11 @@ impl<S: Serve> QuicConnection<S> {
         false
     }
     /// Says how many bytes have come and gone.
-    pub(in crate::server) fn count(&self) {
+    pub(in crate::server) fn count(&self, now: Instant) {
         if let Some(traffic) = &self.traffic {
             let stats = self.session.quic.stats();
             traffic.set(stats.udp_rx.bytes, stats.udp_tx.bytes);
+            self.serving.activity.charge_bytes(now);
         }
     }
     /// Closes the connection of a client that is not admitted, before any of its requests is read.

@@ -344,7 +344,7 @@ impl<S: Serve> QuicListener<S> {
             transmits += 1;
             if !sends {
                 connection.is_sending = false;
-                connection.count();
+                connection.count(now);
                 (at, transmits) = (at + 1, 0);
                 self.update(key);
             } else if transmits == TRANSMITS_PER_TURN_MAX {
