@@ -304,7 +304,7 @@ impl<S: Serve> Serving<S> {
     /// Before the owner sleeps. `release`: give memory back too.
     pub(in crate::server) fn rest(&mut self, machine: &Machine, now: Instant, release: bool) {
         self.count_open();
-        // What was written behind the last event: its client may ask next on another connection.
+        // Bytes that were written behind the last event: its client may ask next on another connection.
         self.activity.charge_bytes(now);
         self.exchanges.note_waits(machine, now);
         if release {
