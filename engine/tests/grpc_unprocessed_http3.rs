@@ -16,7 +16,7 @@ use h3::{End, Script, Seen};
 use http::Request;
 use http_body::Frame;
 use http_body_util::StreamBody;
-use quic::Quic;
+use quic::{PATIENCE, Quic};
 use quinn_proto::VarInt;
 use quinn_proto::coding::Codec;
 use std::convert::Infallible;
@@ -85,7 +85,7 @@ fn serve(mut quic: Quic, sent: &[u8], ends: &[End], stop: &AtomicBool) -> Vec<Ve
 /// The code of a call whose message is one piece of a stream, and the bodies of the calls that were answered.
 fn call(sent: &[u8], ends: &'static [End], message: &'static [u8]) -> (Code, Vec<Vec<u8>>) {
     let identity = Identity::new(&["h3"]);
-    let quic = Quic::server(&identity);
+    let quic = Quic::server(&identity, PATIENCE);
     let url = format!("https://localhost:{}/test.Service/Method", quic.port());
     let stop = Arc::new(AtomicBool::new(false));
     let (stopped, sent) = (Arc::clone(&stop), sent.to_vec());

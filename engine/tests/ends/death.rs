@@ -7,7 +7,7 @@ use super::frame;
 use super::h3::{self, End, PLACES, play};
 use super::h3_peer::{OK, POST};
 use super::h3_server;
-use super::quic::{PATIENCE, Quic};
+use super::quic::{IDLE, PATIENCE, Quic};
 use super::server::{self, Came, Stage};
 use super::table::Table;
 use super::wire::{Identity, Wire, trusting};
@@ -99,7 +99,7 @@ fn serve_tcp(version: &str, is_secure: bool, script: usize) {
 
 fn serve_quic(script: usize) {
     let identity = Identity::new(&["h3"]);
-    let mut quic = Quic::server(&identity);
+    let mut quic = Quic::server(&identity, IDLE);
     print_line(&format!("{} {}", quic.port(), hex(&identity.root)));
     let mut control = None;
     loop {

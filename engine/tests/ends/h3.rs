@@ -1,8 +1,9 @@
 //! Frames of HTTP/3 and of QUIC by hand, and the ends that they make.
 
-use super::quic::Quic;
+use super::quic::{IDLE, PATIENCE, Quic};
 use quinn_proto::{Dir, StreamId, VarInt, coding::Codec};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 pub(crate) const DATA: u64 = 0;
 pub(crate) const HEADERS: u64 = 1;
@@ -131,6 +132,17 @@ pub(crate) enum End {
     StatelessReset,
     /// No packet any more.
     Silence,
+}
+
+impl End {
+    /// The idle timeout of a connection that ends so. A peer that is gone without a word is seen by it; for any other it is longer than a
+    /// busy machine stands still.
+    pub(crate) fn idle(self) -> Duration {
+        match self {
+            Self::Silence | Self::StatelessReset => IDLE,
+            _ => PATIENCE,
+        }
+    }
 }
 
 /// The connections and requests that a scripted server has seen.

@@ -3,7 +3,7 @@
 use super::client::{Seen, send};
 use super::h3::{self, End, PLACES, Script, scripts};
 use super::h3_peer::{AGAIN, OK, client_rows, serve};
-use super::quic::Quic;
+use super::quic::{PATIENCE, Quic};
 use super::table::Table;
 use super::wire::Identity;
 use http::Method;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use trunkline::client::{Client, ClientTls, HealthTimes, Protocols};
 
 fn exchange(identity: &Identity, method: Method, script: Script, end: End, together: bool) -> Seen {
-    let quic = Quic::server(identity);
+    let quic = Quic::server(identity, end.idle());
     let port = quic.port();
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
@@ -164,7 +164,7 @@ fn serve_half(mut quic: Quic, stop: &AtomicBool) -> Vec<(usize, u64)> {
 fn behind_a_goaway_that_nothing_follows_requests_below_its_id_go_on_and_those_above_are_sent_elsewhere()
  {
     let identity = Identity::new(&["h3"]);
-    let quic = Quic::server(&identity);
+    let quic = Quic::server(&identity, PATIENCE);
     let port = quic.port();
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);

@@ -56,7 +56,7 @@ fn exchange(
     is_wanted: bool,
     times: Times,
 ) -> (Seen, bool, Duration) {
-    let quic = Quic::server(identity);
+    let quic = Quic::server(identity, end.idle());
     let port = quic.port();
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);

@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 /// The frames of the next packet, in place of those that quinn-proto has for it.
 type NextPacket = Arc<Mutex<Option<Vec<u8>>>>;
 
-/// The idle timeout that this end asks for: the time after which its silence ends a connection. A
-/// machine that stands still for less does not end a handshake.
+/// The idle timeout that an end asks for whose silence is to end a connection. A machine that stands still for less does not end a
+/// handshake.
 pub(crate) const IDLE: Duration = Duration::from_secs(6);
 
 /// How long a test waits for what must come.
@@ -45,10 +45,10 @@ pub(crate) struct Quic {
     received: BTreeMap<(usize, StreamId), Received>,
 }
 
-fn transport() -> Arc<TransportConfig> {
+fn transport(idle: Duration) -> Arc<TransportConfig> {
     let mut transport = TransportConfig::default();
     transport
-        .max_idle_timeout(Some(IDLE.try_into().unwrap()))
+        .max_idle_timeout(Some(idle.try_into().unwrap()))
         // Packets have room for the frames that a test sends in one of them.
         .pad_to_mtu(true)
         .mtu_discovery_config(None);
@@ -56,7 +56,8 @@ fn transport() -> Arc<TransportConfig> {
 }
 
 impl Quic {
-    pub(crate) fn server(identity: &Identity) -> Self {
+    /// A server that asks for this idle timeout.
+    pub(crate) fn server(identity: &Identity, idle: Duration) -> Self {
         let tls = QuicServerConfig::try_from(Arc::clone(&identity.server)).unwrap();
         let next_packet = NextPacket::default();
         let crypto = Rewriting {
@@ -64,7 +65,7 @@ impl Quic {
             next_packet: Arc::clone(&next_packet),
         };
         let mut config = ServerConfig::with_crypto(Arc::new(crypto));
-        config.transport_config(transport());
+        config.transport_config(transport(idle));
         Self::over(Some(Arc::new(config)), next_packet)
     }
     fn over(server: Option<Arc<ServerConfig>>, next_packet: NextPacket) -> Self {
@@ -91,7 +92,7 @@ impl Quic {
             next_packet: Arc::clone(&next_packet),
         };
         let mut config = ClientConfig::new(Arc::new(crypto));
-        config.transport_config(transport());
+        config.transport_config(transport(IDLE));
         let mut quic = Self::over(None, next_packet);
         let connected = quic
             .endpoint

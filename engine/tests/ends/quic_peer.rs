@@ -241,7 +241,7 @@ impl Servers {
         }
     }
     fn play(&mut self, run: &str, case: Case) {
-        let quic = Quic::server(&self.identity);
+        let quic = Quic::server(&self.identity, case.end.idle());
         let port = quic.port();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
