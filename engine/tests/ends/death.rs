@@ -140,7 +140,7 @@ fn ask_tcp(version: &str, script: usize, to: &str, root: &str) {
 
 fn ask_quic(script: usize, to: &str, root: &str) {
     let tls = trusting(CertificateDer::from(unhex(root)), vec![b"h3".into()]);
-    let (mut quic, connection) = Quic::connected(&tls, to.parse().unwrap());
+    let (mut quic, connection) = Quic::connected(&tls, to.parse().unwrap(), IDLE);
     let control = h3::open_control(&mut quic, connection);
     let stream = quic.open(connection, Dir::Bi);
     let script = &h3::scripts(POST)[script];

@@ -18,7 +18,8 @@ pub(super) fn start(identity: &Identity) -> Stage {
 
 /// A request on another connection, whose handler runs once the server is past what came before.
 pub(super) fn probe(stage: &Stage, identity: &Identity) -> Quic {
-    let (mut quic, connection) = Quic::connected(&identity.client, stage.running.local_addr());
+    let (mut quic, connection) =
+        Quic::connected(&identity.client, stage.running.local_addr(), PATIENCE);
     h3::open_control(&mut quic, connection);
     let stream = quic.open(connection, Dir::Bi);
     let head = h3::frame(h3::HEADERS, &h3::section(&[GET]));
@@ -35,7 +36,8 @@ fn exchange(
     is_together: bool,
     is_seen: bool,
 ) -> Came {
-    let (mut quic, connection) = Quic::connected(&identity.client, stage.running.local_addr());
+    let (mut quic, connection) =
+        Quic::connected(&identity.client, stage.running.local_addr(), end.idle());
     let control = h3::open_control(&mut quic, connection);
     let stream = quic.open(connection, Dir::Bi);
     play(

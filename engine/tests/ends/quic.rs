@@ -83,8 +83,12 @@ impl Quic {
             received: BTreeMap::new(),
         }
     }
-    /// A client with one connection, whose handshake is over.
-    pub(crate) fn connected(tls: &Arc<rustls::ClientConfig>, to: SocketAddr) -> (Self, usize) {
+    /// A client with one connection, whose handshake is over, that asks for this idle timeout.
+    pub(crate) fn connected(
+        tls: &Arc<rustls::ClientConfig>,
+        to: SocketAddr,
+        idle: Duration,
+    ) -> (Self, usize) {
         let tls = QuicClientConfig::try_from(Arc::clone(tls)).unwrap();
         let next_packet = NextPacket::default();
         let crypto = Rewriting {
@@ -92,7 +96,7 @@ impl Quic {
             next_packet: Arc::clone(&next_packet),
         };
         let mut config = ClientConfig::new(Arc::new(crypto));
-        config.transport_config(transport(IDLE));
+        config.transport_config(transport(idle));
         let mut quic = Self::over(None, next_packet);
         let connected = quic
             .endpoint

@@ -18,7 +18,7 @@ mod wire;
 
 use h3::{End, Script, scripts};
 use h3_peer::{OK, POST, client_rows, serve, serve_upload, server_rows, unanswered_rows};
-use quic::Quic;
+use quic::{PATIENCE, Quic};
 use quinn_proto::{Dir, StreamId};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -159,7 +159,7 @@ impl Clients {
         match words[..] {
             ["play", run, case] => self.play(run, self.cases[case.parse::<usize>().unwrap()]),
             ["probe", run] => {
-                let (mut asked, _) = self.ask();
+                let (mut asked, _) = self.ask(PATIENCE);
                 let head = h3::frame(h3::HEADERS, &h3::section(&[PROBE]));
                 asked
                     .quic
@@ -172,8 +172,8 @@ impl Clients {
             _ => panic!("{words:?}"),
         }
     }
-    fn ask(&self) -> (OpenRequest, StreamId) {
-        let (mut quic, connection) = Quic::connected(&self.tls, self.to);
+    fn ask(&self, idle: Duration) -> (OpenRequest, StreamId) {
+        let (mut quic, connection) = Quic::connected(&self.tls, self.to, idle);
         let control = h3::open_control(&mut quic, connection);
         let stream = quic.open(connection, Dir::Bi);
         let asked = OpenRequest {
@@ -185,7 +185,7 @@ impl Clients {
         (asked, control)
     }
     fn play(&mut self, run: &str, case: Case) {
-        let (mut asked, control) = self.ask();
+        let (mut asked, control) = self.ask(case.end.idle());
         let streams = (asked.stream, control);
         let script = case.script(POST);
         h3::play(

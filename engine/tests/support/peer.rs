@@ -86,9 +86,9 @@ impl Peer {
         let mut received = Vec::new();
         let mut byte = [0];
         while !received.ends_with(end.as_bytes()) {
-            let read = self.socket.read(&mut byte);
+            let read = self.socket.read_exact(&mut byte);
             assert!(
-                matches!(read, Ok(1)),
+                read.is_ok(),
                 "{read:?} after {:?}",
                 String::from_utf8_lossy(&received)
             );
