@@ -7,9 +7,11 @@ mod origin;
 mod support;
 
 use bytes::Bytes;
+use futures_util::stream;
+use http::header::HeaderName;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Frame;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, StreamBody};
 use origin::{Origin, Speaks, run};
 use std::convert::Infallible;
 use std::io::{Read, Write};
@@ -36,7 +38,7 @@ fn echo(speaks: Speaks) -> Origin {
         for name in ["content-length", "x-note"] {
             if let Some(value) = request.headers().get(name) {
                 headers.insert(
-                    format!("echo-{name}").parse::<http::HeaderName>().unwrap(),
+                    format!("echo-{name}").parse::<HeaderName>().unwrap(),
                     value.clone(),
                 );
             }
@@ -138,6 +140,62 @@ fn response_trailers_arrive() {
             let response = client.get(origin.url("/")).header("te", "trailers").send();
             let collected = response.await.unwrap().into_body().collect().await.unwrap();
             assert_eq!(collected.trailers().unwrap()["x-end"], "reached");
+            assert_eq!(collected.to_bytes(), "data");
+        });
+    }
+}
+
+#[test]
+fn trailers_that_frame_or_route_are_left_out_of_what_is_sent() {
+    fn sent() -> HeaderMap {
+        let fields = [
+            ("host", "b"),
+            ("x-own", "1"),
+            ("content-length", "9"),
+            ("connection", "close"),
+            ("te", "trailers"),
+        ];
+        let of = |(name, value)| {
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
+        };
+        fields.map(of).into_iter().collect()
+    }
+    fn with_trailers() -> Body {
+        let frames = [
+            Frame::data(Bytes::from_static(b"data")),
+            Frame::trailers(sent()),
+        ];
+        Body::wrap(StreamBody::new(stream::iter(
+            frames.map(Ok::<_, Infallible>),
+        )))
+    }
+    for speaks in EVERY_WAY {
+        run(async {
+            let origin = Origin::start(speaks, 100, |request| async {
+                let collected = request.into_body().collect().await.unwrap();
+                let trailers = format!("{:?}", collected.trailers().unwrap());
+                let mut response = Response::new(with_trailers());
+                response
+                    .headers_mut()
+                    .insert("x-came", trailers.parse().unwrap());
+                response
+            });
+            let client = origin.client().build().unwrap();
+            let response = client.post(origin.url("/")).body(with_trailers()).send();
+            let response = response.await.unwrap();
+            assert_eq!(
+                response.headers()["x-came"],
+                r#"{"x-own": "1"}"#,
+                "{speaks:?}"
+            );
+            let collected = response.into_body().collect().await.unwrap();
+            assert_eq!(
+                format!("{:?}", collected.trailers().unwrap()),
+                r#"{"x-own": "1"}"#
+            );
             assert_eq!(collected.to_bytes(), "data");
         });
     }

@@ -275,7 +275,7 @@ fn lines_of_trailers(
         Ok(_) => return Err(Violation::HeadInvalid),
         Err(error) => return Err(violation(error, section)),
     }
-    crate::http::head::validate_trailers(&fields, Version::Http11)?;
+    crate::http::head::receive_trailers(&mut fields, Version::Http11)?;
     Ok(fields)
 }
 

@@ -9,10 +9,7 @@ use super::field::{Field, Fields, Token};
 
 use super::field::syntax::{self, Port};
 use crate::error::Violation;
-use marks::{
-    ABSENT, Marks, PSEUDO_HTTP1, PSEUDO_REQUEST, PSEUDO_RESPONSE, bit, check_name_and_value,
-};
-use rules::{Rule, rule_of};
+use marks::{ABSENT, Marks, PSEUDO_HTTP1, PSEUDO_REQUEST, PSEUDO_RESPONSE, bit};
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 
@@ -27,8 +24,11 @@ mod left_out;
 mod marks;
 pub(crate) mod reason;
 mod rules;
+mod trailers;
 
 pub(crate) use marks::is_sound;
+pub(crate) use trailers::receive_trailers;
+pub use trailers::{may_be_trailer, validate_trailers};
 
 /// The version whose rules a head must meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -506,38 +506,6 @@ fn check_status(status: u16, version: Version) -> Result<(), Violation> {
         return Err(Violation::SwitchingProtocolsForbidden);
     }
     Ok(())
-}
-
-/// Validates a trailer section: no pseudo-fields (RFC 9113 section 8.1), no fields that frame,
-/// route or control the message (RFC 9110 section 6.5.1).
-///
-/// # Errors
-/// [`Violation::PseudoFieldInTrailers`], [`Violation::ConnectionFieldForbidden`],
-/// [`Violation::TrailerForbidden`], and those of an invalid name or value.
-pub fn validate_trailers(fields: &Fields, version: Version) -> Result<(), Violation> {
-    for field in fields.iter() {
-        if field.name.first() == Some(&b':') {
-            return Err(Violation::PseudoFieldInTrailers);
-        }
-        check_name_and_value(&field)?;
-        match field.token.map_or(Rule::Plain, rule_of) {
-            Rule::Plain | Rule::Expect | Rule::Priority => {}
-            Rule::ConnectionSpecific | Rule::TransferEncoding if version.is_framed() => {
-                return Err(Violation::ConnectionFieldForbidden);
-            }
-            _ => return Err(Violation::TrailerForbidden),
-        }
-    }
-    Ok(())
-}
-
-/// As [`validate_trailers`] for a section that a peer sent: over HTTP/2 and HTTP/3 a field whose
-/// value has blanks at an end, or a harmless control character, is left out.
-///
-/// # Errors
-/// As [`validate_trailers`].
-pub(crate) fn receive_trailers(fields: &mut Fields, version: Version) -> Result<(), Violation> {
-    left_out::check(fields, version, |fields| validate_trailers(fields, version))
 }
 
 #[cfg(test)]

@@ -619,33 +619,6 @@ fn a_handler_cannot_split_a_response() {
 }
 
 #[test]
-fn trailers_have_no_pseudo_and_no_framing_fields() {
-    let trailers = |version, lines: Lines<'_>| validate_trailers(&section(lines), version);
-    for version in [Version::Http11, Version::Http2, Version::Http3] {
-        trailers(version, &[]).unwrap();
-        trailers(version, &[("grpc-status", "0"), ("x-checksum", "1")]).unwrap();
-        for pseudo in [":status", ":path", ":foo"] {
-            refused(
-                trailers(version, &[("x", "1"), (pseudo, "200")]),
-                PseudoFieldInTrailers,
-            );
-        }
-        refused(trailers(version, &[("X", "1")]), FieldNameInvalid);
-        refused(trailers(version, &[("x", "1\n")]), FieldValueInvalid);
-        for name in ["content-length", "host", "te", "trailer"] {
-            refused(trailers(version, &[(name, "1")]), TrailerForbidden);
-        }
-    }
-    for name in ["transfer-encoding", "connection", "upgrade"] {
-        refused(trailers(Version::Http11, &[(name, "x")]), TrailerForbidden);
-        refused(
-            trailers(Version::Http2, &[(name, "x")]),
-            ConnectionFieldForbidden,
-        );
-    }
-}
-
-#[test]
 fn a_head_made_in_the_memory_of_another_is_as_one_made_afresh() {
     let fields = |value: &[u8]| {
         let mut fields = Fields::new();

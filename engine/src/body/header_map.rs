@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
 use std::sync::LazyLock;
+use trunkline_core::http::head::may_be_trailer;
 use trunkline_core::http::{Field, Fields, Token};
 
 /// The `http` crate's name of every token; pseudo-fields have none.
@@ -65,10 +66,14 @@ pub(crate) fn map_of(fields: &Fields) -> HeaderMap {
     map
 }
 
-/// A trailer section to send.
-pub(crate) fn fields_of(map: &HeaderMap) -> Fields {
+/// A trailer section to send, without the fields that frame or route a message: what a program passes
+/// on of a head that it got has them (RFC 9110 section 6.5.1).
+pub(crate) fn trailers_of(map: &HeaderMap) -> Fields {
     let mut fields = Fields::new();
     for (name, value) in map {
+        if !may_be_trailer(name.as_str().as_bytes()) {
+            continue;
+        }
         fields.push_named(name.as_str().as_bytes(), value.as_bytes());
     }
     fields

@@ -22,14 +22,28 @@ pub(super) fn check<T>(
     if !version.is_framed() || !matches!(checked, Err(Violation::FieldValueInvalid)) {
         return checked;
     }
+    *fields = without(fields, is_left_out);
+    check(fields)
+}
+
+/// The section without some of its regular fields.
+pub(super) fn without(fields: &Fields, is_left_out: impl Fn(&Field<'_>) -> bool) -> Fields {
     let mut kept = Fields::with_capacity(fields.len(), fields.size());
-    for field in fields.iter().filter(|field| !is_left_out(field)) {
+    let mut spellings = fields.spellings();
+    for field in fields.iter() {
+        let is_regular = field.name.first() != Some(&b':');
+        let spelling = is_regular.then(|| spellings.next()).flatten();
+        if is_left_out(&field) {
+            continue;
+        }
+        if let Some(spelling) = spelling {
+            kept.spell(spelling);
+        }
         kept.push_with(FieldName::of(field.name), field.sensitive, |bytes| {
             bytes.extend_from_slice(field.value);
         });
     }
-    *fields = kept;
-    check(fields)
+    kept
 }
 
 /// Not a field that frames or routes the message, and no pseudo-field: they must be what they say.

@@ -72,7 +72,7 @@ fn a_field_with_cr_lf_or_nul_or_no_name_refuses_its_message() {
 }
 
 #[test]
-fn a_field_that_frames_or_routes_a_message_is_never_left_out() {
+fn a_field_of_a_head_that_frames_or_routes_a_message_is_never_left_out() {
     for version in FRAMED {
         for name in [
             "content-length",
@@ -81,9 +81,8 @@ fn a_field_that_frames_or_routes_a_message_is_never_left_out() {
             "connection",
             "host",
         ] {
-            let [head, trailers] = received(version, &GET, (name, " 1"));
+            let [head, _] = received(version, &GET, (name, " 1"));
             assert_eq!(head.err(), Some(Violation::FieldValueInvalid), "{name}");
-            assert_eq!(trailers.err(), Some(Violation::FieldValueInvalid), "{name}");
         }
         for pseudo in 0..GET.len() {
             let mut lines = GET;

@@ -72,7 +72,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
                     Err(frame) => {
                         entry.upload = Upload::Done;
                         let trailers = frame.into_trailers().unwrap_or_default();
-                        let trailers = header_map::fields_of(&trailers);
+                        let trailers = header_map::trailers_of(&trailers);
                         machine.send_trailers(now, stream, &trailers)
                     }
                 },

@@ -2,7 +2,7 @@
 
 use super::interim::InterimSender;
 use super::service::HttpService;
-use crate::body::header_map::fields_of;
+use crate::body::header_map::trailers_of;
 use crate::body::{Body, Inlet};
 use crate::error::Error;
 use crate::server::exchange::send::{FirstBody, SendSide};
@@ -313,7 +313,7 @@ fn pump<B: http_body::Body>(
                 Err(frame) => {
                     // Another kind of frame is none that HTTP has.
                     if let Ok(trailers) = frame.into_trailers() {
-                        send.trailers(turn, stream, &fields_of(&trailers))?;
+                        send.trailers(turn, stream, &trailers_of(&trailers))?;
                     }
                 }
             },

@@ -100,6 +100,35 @@ fn a_chunked_body_comes_whole_with_its_trailers() {
 }
 
 #[test]
+fn trailers_that_frame_or_route_are_ignored_and_move_no_end() {
+    for trailer in [
+        "Content-Length: 9",
+        "Transfer-Encoding: chunked",
+        "Host: b",
+        "Connection: close",
+        "TE: trailers",
+        "Upgrade: h2c",
+        "Trailer: x",
+    ] {
+        let input = format!(
+            "POST /u HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n\
+             5\r\nhello\r\n0\r\nX-Sum: 1\r\n{trailer}\r\nx-end: 2\r\n\r\n{GET}"
+        );
+        let (received, _) = server_receives(answer_when_complete, &input);
+        assert_eq!(
+            received,
+            [
+                "1 POST /u",
+                "1 body hello",
+                "1 trailers {\"x-sum\": \"1\", \"x-end\": \"2\"}",
+                "2 GET / end"
+            ],
+            "{trailer}"
+        );
+    }
+}
+
+#[test]
 fn tiny_chunks_of_one_read_are_one_event() {
     let mut script = Script::server();
     let chunks = "1\r\na\r\n".repeat(100);
