@@ -12,6 +12,14 @@ const answered = channel('http2.server.stream.finish')
 const closed = channel('http2.server.stream.close')
 const requested = channel('http.server.request.start')
 const responded = channel('http.server.response.finish')
+const connected = channel('net.server.socket')
+
+export const showsSockets = (): boolean => connected.hasSubscribers
+
+/** A connection came; its listeners are called next. */
+export function showSocket (socket: object): void {
+  if (connected.hasSubscribers) connected.publish({ socket })
+}
 
 /** Whether the end of streams is published, so that every stream needs one. */
 export const showsCloses = (): boolean => closed.hasSubscribers

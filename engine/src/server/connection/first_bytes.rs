@@ -14,9 +14,9 @@ use trunkline_core::limits::DRAIN_FIRST_REQUEST_WAIT;
 /// RFC 9113 section 3.4.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// How long a cleartext connection may be silent before callbacks get it without a version. Ordinary clients begin at once,
-/// and cost one event.
-const SILENT_AFTER: Duration = Duration::from_millis(200);
+/// How long a cleartext connection may be silent before callbacks get it without a version. Ordinary clients begin with the
+/// end of the handshake, and cost one event.
+const SILENT_AFTER: Duration = Duration::from_millis(10);
 
 /// Reads into `first` until it is clear whether the bytes start with the HTTP/2 preface. `silent` is called once, if they
 /// have not come after [`SILENT_AFTER`]. False: they did not come in the time that a server which stops waits for a

@@ -19,6 +19,7 @@ use std::sync::Arc;
 impl<S: SpawnConnections> Worker<S> {
     /// Serves it, or lets it wait until another one has given way.
     pub(super) fn take(&mut self, accepted: Accepted) {
+        self.has_distant_clients |= matches!(accepted, Accepted::Tcp(_, peer) if is_distant(peer));
         if let Some(peer) = accepted.peer()
             && !self.begins_with_header(&accepted)
             && !self.open.admits(peer.ip())
@@ -164,3 +165,12 @@ impl<S: SpawnConnections> Worker<S> {
         (opener, entry)
     }
 }
+
+/// Whether a handshake with it takes time: over the loopback interface its end is there when its beginning is.
+fn is_distant(peer: SocketAddr) -> bool {
+    !peer.ip().to_canonical().is_loopback()
+}
+
+#[cfg(test)]
+#[path = "admission_test.rs"]
+mod admission_test;

@@ -24,6 +24,8 @@ const INTERNAL_ERROR = 2
 /** NGHTTP2_SESSION_SERVER. */
 const SERVER = 0
 const STREAM_ID_MAX = 2 ** 32 - 1
+/** The window of a connection that begins (RFC 9113 section 6.9.2). */
+const WINDOW_INITIAL = 65_535
 /** The next stream that a server would open; it opens none. */
 const FIRST_OF_SERVERS = 2
 /** Bytes that a connection does not take in the turn in which they are written: more than the send buffer of a socket has by default. */
@@ -78,6 +80,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   private $error: Error | undefined
   /** The window that was set last, and the one before it. */
   private $setWindow: { size: number; before: number } | undefined
+  /** The largest window since the first that was set; 0: none was. */
+  private $largestWindow = 0
   private $timer: Timer | undefined
   /** Bytes of the connection that had gone when the timer fired last. */
   private $sentAtTimeout = 0
@@ -143,17 +147,19 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   get localSettings (): Http2Settings { return this.$isDestroyed ? this.$shownLocal ?? {} : (this.$shownLocal ??= { ...this.$local, ...this.$extensions }) }
   get remoteSettings (): Http2Settings { return this.$isDestroyed ? {} : this.$remote }
 
-  /** Until the connection has applied the window that was set last, the accounts say the one before. */
+  /** Until the connection has applied the window that was set last, the accounts say the one before. Of a window that a program has
+   * set, what the engine had granted beyond it before is not shown. */
   private $accounts (): Accounts {
     const accounts = this.$connection.accounts()
-    const { $setWindow: setWindow } = this
-    if (setWindow === undefined) return accounts
+    const { $setWindow: setWindow, $largestWindow: largest } = this
+    const shown = largest === 0 ? accounts : { ...accounts, receivable: Math.min(accounts.receivable, largest) }
+    if (setWindow === undefined) return shown
     if (accounts.receiveWindow !== setWindow.before) {
       this.$setWindow = undefined
-      return accounts
+      return shown
     }
     const grown = Math.max(setWindow.size - setWindow.before, 0)
-    return { ...accounts, receiveWindow: setWindow.size, receivable: accounts.receivable + grown }
+    return { ...accounts, receiveWindow: setWindow.size, receivable: Math.min(accounts.receivable + grown, largest) }
   }
 
   get state (): object {
@@ -271,7 +277,9 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     checkInteger(size, 'windowSize', 0, 2 ** 31 - 1)
     const before = this.$connection.accounts().receiveWindow
     const asked = Math.max(size, 1)
-    if (this.$connection.control(ControlFrame.Window, undefined, asked)) this.$setWindow = before === asked ? undefined : { size: asked, before }
+    if (!this.$connection.control(ControlFrame.Window, undefined, asked)) return
+    this.$setWindow = before === asked ? undefined : { size: asked, before }
+    this.$largestWindow = Math.max(this.$largestWindow, asked, WINDOW_INITIAL)
   }
 
   setNextStreamID (id: number): void {

@@ -49,6 +49,7 @@ export class Socket extends Duplex {
     super({ allowHalfOpen: true, emitClose: false })
     if (!$of.encrypted) return
     this.encrypted = true
+    this.timeout = 0
     this.authorized = $of.client.isAuthorized
     this.authorizationError = $of.client.error
     this.alpnProtocol = $of.alpn ?? false
@@ -66,7 +67,11 @@ export class Socket extends Duplex {
   get localPort (): number | undefined { return this.$of.localPort }
   get localFamily (): string | undefined { return this.$of.remoteFamily }
   get pending (): boolean { return false }
-  get readyState (): string { return this.destroyed ? 'closed' : 'open' }
+  get readyState (): string {
+    if (this.readable) return this.writable ? 'open' : 'readOnly'
+    return this.writable ? 'writeOnly' : 'closed'
+  }
+  get bufferSize (): number { return this.writableLength }
   get bytesRead (): number { return this.$of.traffic[0] }
   get bytesWritten (): number { return this.$of.traffic[1] }
   address (): object {

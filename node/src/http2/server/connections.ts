@@ -18,10 +18,11 @@ import { choose } from '../handshake/client_hello'
 import { Contexts } from '../handshake/contexts'
 import { handshakeError } from '../handshake/handshake'
 import { FreshConnections, later } from '../callbacks/later'
+import { showSocket, showsSockets } from '../channels'
 import type { CompatServerOptions, Offer, OwnServer } from './compat_options'
 
 /** Age of a silent connection when `onConnection` gets it, in ms (`engine/src/server/connection/first_bytes.rs`). */
-const SILENT_MS = 200
+const SILENT_MS = 10
 
 /** Members that a socket of TCP does not have. */
 const OF_TLS = ['encrypted', 'authorized', 'authorizationError', 'alpnProtocol', 'servername'] as const
@@ -78,6 +79,7 @@ export class ServerConnections {
     if (connection.version === HttpVersion.None) return
     if (connection.stream !== undefined && connection.version !== HttpVersion.Unidentified) this.given.begin(connection.stream)
     const socket = this.keep(connection, connection.version >= HttpVersion.Http2 ? socketOf(Socket, connection.encrypted, connection) : socketOf(Stage, connection.encrypted, connection))
+    if (connection.stream === undefined && !connection.encrypted) showSocket(socket)
     // As with node its connection of TCP comes before all else.
     if (connection.encrypted && connection.stream === undefined) this.reportBare(connection, socket)
     if (connection.version >= HttpVersion.Http2) this.reportSession(connection, socket)
@@ -115,12 +117,13 @@ export class ServerConnections {
 
   /** Servers of node:tls tell each connection as one of TCP too. */
   private reportBare (connection: Connection, over: Socket): void {
-    if (this.server.listeners('connection').every(listener => listener === this.taking)) return
+    if (!showsSockets() && this.server.listeners('connection').every(listener => listener === this.taking)) return
     const bare = new Socket(connection)
     for (const name of OF_TLS) delete bare[name]
     over.once('close', () => { bare.$gone() })
     // As TLS has it, an error below is one above.
     bare.on('error', error => { over.destroy(error) })
+    showSocket(bare)
     this.announce('connection', bare)
   }
 
@@ -232,6 +235,7 @@ export class ServerConnections {
 
   private reportSession (connection: Connection, socket: Socket): void {
     const { server } = this
+    socket.allowHalfOpen = false
     const session = this.sessionOf(connection, socket)
     if (server.timeout > 0) session.setTimeout(server.timeout, () => { this.onSessionTimeout(session) })
     if (server.emit('session', session)) this.fresh.add(connection)

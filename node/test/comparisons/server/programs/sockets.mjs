@@ -1,0 +1,68 @@
+// What the sockets of connections say of themselves, and the channel that publishes them.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import net from 'node:net'
+import { cert, closing, key } from '../stage.mjs'
+
+const CHANNEL = 'net.server.socket'
+
+const members = ({ allowHalfOpen, bufferSize, connecting, pending, readyState, timeout, writableLength }) => [
+  allowHalfOpen, bufferSize, connecting, pending, readyState, timeout, writableLength
+]
+
+/** A session of `made` and one request; what is published meanwhile where `isShown`. */
+const served = (made, { secure = false, isShown = false }) => async (http2, t) => {
+  const log = t.log('server')
+  const server = made(http2)
+  const reported = ({ socket }) => {
+    if (socket.localPort === server.address().port) log(CHANNEL, socket.constructor.name, socket instanceof net.Socket, socket.remoteAddress)
+  }
+  if (isShown) subscribe(CHANNEL, reported)
+  else {
+    server.on('session', ({ socket }) => { log('session', ...members(socket)) })
+    server.on('request', ({ socket }) => { log('request', ...members(socket)) })
+  }
+  server.on('request', (request, response) => { response.end() })
+  const client = await t.open(server, { secure })
+  await t.show(client)
+  client.close()
+  await closing(client)
+  unsubscribe(CHANNEL, reported)
+}
+
+export default Object.fromEntries(Object.entries({ members: {}, [CHANNEL]: { isShown: true } }).flatMap(([name, options]) => [
+  [`${name}, in the clear`, served(http2 => http2.createServer(), options)],
+  [`${name}, over TLS`, served(http2 => http2.createSecureServer({ cert, key }), { ...options, secure: true })]
+]).concat([
+  ['readyState of a socket that has ended', async (http2, t) => {
+    const log = t.log('server')
+    const server = http2.createSecureServer({ cert, key, allowHTTP1: true })
+    const left = once(server, 'upgrade').then(([, socket]) => closing(socket))
+    server.on('upgrade', (request, socket) => {
+      socket.on('error', () => {})
+      log(socket.readyState)
+      socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: own\r\n\r\n')
+      log(socket.readyState)
+      socket.resume().on('close', () => { log('close', socket.readyState) })
+    })
+    await t.listen(server)
+    const client = await t.connectTls(server, { ALPNProtocols: ['http/1.1'] })
+    client.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: own\r\n\r\n')
+    client.resume()
+    await once(client, 'end')
+    client.end()
+    await left
+  }],
+  ['the window that a session has set', async (http2, t) => {
+    const log = t.log('server')
+    const server = http2.createServer()
+    server.on('request', ({ stream: { session } }, response) => {
+      for (const size of [200_000, 2 ** 20, 65_535, 100]) {
+        session.setLocalWindowSize(size)
+        log(size, session.state.effectiveLocalWindowSize, session.state.localWindowSize)
+      }
+      response.end()
+    })
+    await t.show(await t.open(server))
+  }]
+]))
