@@ -94,6 +94,9 @@ export class Socket extends Duplex {
   /** A sign of life. */
   $refresh (): void { this.$timer?.refresh() }
 
+  /** Nothing is known of a reset by TCP: the connection ends. */
+  resetAndDestroy (): this { return this.destroy() }
+
   /** As on a socket of node:net: ends, and is destroyed when what was written has gone. */
   destroySoon (): void {
     if (this.writable) this.end()
@@ -148,8 +151,13 @@ export class Socket extends Duplex {
     const reason = error ?? this.$failure
     done(reason)
     // As node:net has it, which says whether there was an error, when the loop has come round.
-    setImmediate(() => { this.emit('close', reason !== null) })
+    setImmediate(() => {
+      this.$onClose()
+      this.emit('close', reason !== null)
+    })
   }
+  /** In front of its listeners of `close`. */
+  protected $onClose (): void {}
 }
 
 // Programs test for sockets by their class. Nothing of node's has a handle here: what would need one is not inherited.

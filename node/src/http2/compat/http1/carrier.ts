@@ -222,12 +222,16 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   onFinish (): void {
     const { request, response, server, socket } = this
     showResponse(request, response, socket, server)
-    if (!request._consuming && !request._readableState.resumeScheduled) request._dump()
+    const isUnread = !request._consuming && !request._readableState.resumeScheduled
+    if (isUnread) request._dump()
     if (socket._httpMessage === response) response.detachSocket(socket as never)
     socket.$ahead = undefined
     socket.$answered()
     process.nextTick(reportClosed, response)
-    if (response._last && this.exchange.version < HttpVersion.Http2) socket.end()
+    if (!response._last || this.exchange.version >= HttpVersion.Http2) return
+    // The end of the connection does not wait for a body that nobody reads.
+    if (isUnread) this.exchange.decline()
+    socket.end()
   }
 
   // The events of the exchange.
@@ -310,10 +314,16 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     this.fail(error)
   }
 
+  /** The socket is about to say that it is closed: as with node, requests that it leaves unanswered are told first. */
+  abandon (): void {
+    this.request.destroy(this.exchange.withStory(aborted()))
+  }
+
   /** The request, or its response, is not whole. */
   private fail (error: Error | undefined): void {
     this.intake.drop()
-    this.request.destroy(error)
+    // As with node, where an answered request that nobody read is left alone.
+    if (!this.request._dumped) this.request.destroy(error)
     // One that was detached has no connection to end with.
     if (this.raw === undefined || this.response.socket !== null) reportClosed(this.response)
   }

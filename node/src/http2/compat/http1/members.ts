@@ -8,6 +8,8 @@ export interface PendingAnswer {
   readonly unsent: number
   /** Calls back the writers of an answer that went as one message. */
   settle: () => void
+  /** Ends the request of an answer that is not whole, whose socket closes. */
+  abandon: () => void
   /** From here on the bytes written to the socket are the answer, unless there is one. */
   answerByHand: () => void
 }
@@ -18,6 +20,7 @@ export const carried = Symbol('carrier')
 /** Private members of node:http, as far as they are needed here. */
 export interface Request extends IncomingMessage {
   _consuming: boolean
+  _dumped: boolean
   _dump: () => void
   joinDuplicateHeaders: boolean
   _addHeaderLines: (raw: string[], count: number) => void

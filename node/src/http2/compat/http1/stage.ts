@@ -89,6 +89,15 @@ export class Stage extends Socket {
     super._destroy(error, done)
   }
 
+  /** As with node, whose socket ends behind what it has sent: the answer in progress is cut. */
+  override _final (done: () => void): void {
+    if (this.$isCarrying || !this.$isStage || !this._httpMessage) return super._final(done)
+    done()
+    process.nextTick(() => { this.$gone() })
+  }
+
+  protected override $onClose (): void { this._httpMessage?.[carried].abandon() }
+
   override setEncoding (): never { throw coded(Error, 'ERR_HTTP_SOCKET_ENCODING', 'Changing the socket encoding is not allowed per RFC7230 Section 3.') }
 
   /** As in node:http: without a listener for it, a timeout ends the connection. */
