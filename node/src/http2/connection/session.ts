@@ -40,6 +40,8 @@ export interface SessionOptions {
   isStrict: boolean
   /** Bytes of a header block of ours at most; undefined: nghttp2's default. */
   headBlockBytesMax: number | undefined
+  /** Streams that the peer is taken to allow until its settings have come. */
+  peerStreamsMax: number
   /** Origins that the server answers for beside that of the connection. */
   origins: unknown[]
   /** Identifiers of the peer's settings of extensions that are shown. */
@@ -66,6 +68,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   /** With which code it was ended by this side; 0: it was not. */
   $endCode = NO_ERROR
   readonly type = SERVER
+  declare timeout: number | undefined
   goawayCode = NO_ERROR
   goawayLastStreamID = 0
   private readonly $streams = new Open<SessionStream>()
@@ -89,7 +92,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   /** Http2Settings of extensions that were sent: they are shown from then on, as with node:http2. */
   private $extensions: Pick<Http2Settings, 'customSettings'> = {}
   private $shownLocal: Http2Settings | undefined
-  private $remote = INITIAL
+  private $remote: Http2Settings
   /** Changes of ours that the peer has not acknowledged, oldest first. */
   private readonly $sent: { settings: Http2Settings; callback?: SettingsCallback | undefined }[] = []
   private readonly $pings: Pings
@@ -105,6 +108,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.$rawSocket = socket
     this.$pings = new Pings($options.pingsMax)
     $connection.callbacks = this
+    this.$remote = { ...INITIAL, maxConcurrentStreams: $options.peerStreamsMax }
     const first = changed(OURS, $options.settings, FIXED)
     this.$extensions = withCustom({}, {}, first)
     // HTTP/3 acknowledges nothing.
@@ -301,6 +305,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
 
   setTimeout (time: number, callback?: () => void): this {
     if (this.$isDestroyed) return this
+    this.timeout = time
     this.$timer = Timer.set(this.$timer, time, callback, this, () => { if (!this.$isDestroyed && !this.$isSending()) this.emit('timeout') })
     return this
   }

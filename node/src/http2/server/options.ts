@@ -28,6 +28,8 @@ const FIELD_OVERHEAD_BYTES = 32
  * line end for each field. */
 const HEAD_BYTES_BESIDE = 64 + HEAD_FIELDS_MAX * 4
 
+/** Streams that a peer is taken to allow until its settings have come. */
+const PEER_STREAMS_MAX = 100
 /** The default of node:http2. */
 const UNKNOWN_PROTOCOL_MS = 10_000
 /** Pings, and changes of settings, that a session may have under way: the default of node:http2. */
@@ -197,6 +199,7 @@ export function compatServerOptions (options: Http2ServerOptions & Untyped & Htt
       settingsMax: typeof options.maxOutstandingSettings === 'number' ? Math.max(options.maxOutstandingSettings, 1) : OUTSTANDING_MAX,
       isStrict: !(takesLooseFields && options.strictSingleValueFields === false),
       headBlockBytesMax: sentHeadMaxOf(options.maxSendHeaderBlockLength),
+      peerStreamsMax: countOf(options.peerMaxConcurrentStreams) ?? PEER_STREAMS_MAX,
       origins: options.origins ?? [],
       listedSettings: options.remoteCustomSettings ?? []
     },

@@ -69,6 +69,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   private $cutsRequest = false
   private $headersObject: Headers | undefined
   private $rawList: string[] | undefined
+  declare timeout: number | undefined
   private $timer: Timer | undefined
   /** Bytes of the connection that had gone when the timer fired last. */
   private $sentAtTimeout = 0
@@ -610,6 +611,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
 
   setTimeout (time: number, done?: () => void): this {
     if (this.destroyed) return this
+    this.timeout = time
     this.$timer = Timer.set(this.$timer, time, done, this, () => {
       if (this.destroyed || this.$isSending()) return
       if (this.$isDuplex) this.emit('timeout')

@@ -53,6 +53,50 @@ export default Object.fromEntries(Object.entries({ members: {}, [CHANNEL]: { isS
     client.end()
     await left
   }],
+  ['timeouts of a session and of a stream', async (http2, t) => {
+    const log = t.log('server')
+    const server = http2.createServer()
+    server.on('stream', stream => {
+      const { session } = stream
+      log(session.timeout, stream.timeout)
+      session.setTimeout(5000)
+      stream.setTimeout(4000, () => {})
+      log(session.timeout, stream.timeout)
+      stream.respond()
+      stream.end()
+    })
+    await t.show(await t.open(server))
+  }],
+  ['settings of a client that has sent none', async (http2, t) => {
+    for (const options of [{}, { peerMaxConcurrentStreams: 7 }]) {
+      const log = t.log('server')
+      const server = http2.createServer(options)
+      const behind = new Promise(resolve => {
+        server.on('session', session => {
+          log(session.remoteSettings.maxConcurrentStreams)
+          session.on('remoteSettings', settings => { log(settings.maxConcurrentStreams); resolve() })
+        })
+      })
+      await t.open(server)
+      await behind
+    }
+  }],
+  ['an answer without a body ends with its head', async (http2, t) => {
+    const log = t.log('client')
+    const server = http2.createServer((request, response) => { response.writeHead(200).end() })
+    const client = await t.open(server)
+    const stream = client.request()
+    stream.on('response', (head, flags) => { log(flags) })
+    await closing(stream.resume())
+  }],
+  ['the GOAWAYs of a session that closes', async (http2, t) => {
+    const log = t.log('client')
+    const server = http2.createServer((request, response) => { response.end(); response.stream.session.close() })
+    const client = await t.open(server)
+    client.on('goaway', (code, last) => { log('goaway', code, last) })
+    client.request().resume()
+    await closing(client)
+  }],
   ['the window that a session has set', async (http2, t) => {
     const log = t.log('server')
     const server = http2.createServer()
