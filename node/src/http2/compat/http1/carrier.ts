@@ -229,7 +229,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     socket.$answered()
     process.nextTick(reportClosed, response)
     if (!response._last || this.exchange.version >= HttpVersion.Http2) return
-    // The end of the connection does not wait for a body that nobody reads.
+    // The end of the connection does not wait for a body without a reader.
     if (isUnread) this.exchange.decline()
     socket.end()
   }
@@ -322,7 +322,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   /** The request, or its response, is not whole. */
   private fail (error: Error | undefined): void {
     this.intake.drop()
-    // As with node, where an answered request that nobody read is left alone.
+    // As with node, where an answered request without a reader is left alone.
     if (!this.request._dumped) this.request.destroy(error)
     // One that was detached has no connection to end with.
     if (this.raw === undefined || this.response.socket !== null) reportClosed(this.response)

@@ -20,7 +20,7 @@ const ACTS = {
 }
 
 /** Logs the ends of both sides of an exchange, with what each of them says of itself. */
-function told (log, request, response) {
+function watched (log, request, response) {
   request.on('aborted', () => { log('aborted') })
   request.on('error', error => { log('request error', error) })
   response.on('error', error => { log('response error', error) })
@@ -29,7 +29,7 @@ function told (log, request, response) {
 
 const cut = (text, moment, act) => raw((server, { log }) => {
   server.on('request', (request, response) => {
-    told(log, request, response)
+    watched(log, request, response)
     moment(response, () => { act(request, response) })
   })
 }, text)
@@ -38,7 +38,7 @@ const left = (text, moment, leave) => async (http, t) => {
   const came = new Promise(resolve => { reported = resolve })
   const prepare = (server, { log }) => {
     server.on('request', (request, response) => {
-      told(log, request, response)
+      watched(log, request, response)
       moment(response, reported)
     })
   }
@@ -48,7 +48,7 @@ const left = (text, moment, leave) => async (http, t) => {
   } })(http, t)
 }
 
-/** The rest of the body does not come, and nobody waits for it. */
+/** The rest of the body does not come, and has no reader. */
 const last = framing => raw(server => {
   server.on('request', (request, response) => { response.end('ok') })
 }, `POST /a HTTP/1.1\r\n${HOST}${CLOSE}${framing}`)

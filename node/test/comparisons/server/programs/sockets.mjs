@@ -1,4 +1,4 @@
-// What the sockets of connections say of themselves, and the channel that publishes them.
+// Members of sockets and sessions, the channel that publishes sockets, and frames of the ends of answers and sessions.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import net from 'node:net'
