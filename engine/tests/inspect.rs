@@ -18,7 +18,9 @@ use support::{Peer, runtime, service};
 use trunkline::client::{Client, ClientSnapshot, ClientTls, Protocols, WaitReason};
 use trunkline::core::http::Version;
 use trunkline::core::inspect::{StreamSnapshot, StreamWait};
-use trunkline::server::{ConnectionStage, InspectLimits, Inspector, ServerSnapshot};
+use trunkline::server::{
+    ConnectionStage, InspectLimits, Inspector, ServerConnection, ServerSnapshot,
+};
 use trunkline::{Body, Running, Server, Tls};
 
 /// Bytes of a piece, and pieces: more than any window and socket lets out.
@@ -47,8 +49,11 @@ async fn until(
     let end = Instant::now() + Duration::from_secs(60);
     loop {
         let server = inspector.inspect(InspectLimits::default()).await;
-        // A worker that a busy machine has kept waiting shows no stream.
-        if server.silent_workers == 0 && expected(&server) {
+        // A worker or a connection that a busy machine has kept waiting shows no stream.
+        let has_shown =
+            |it: &ServerConnection| it.stage != ConnectionStage::Serving || it.snapshot.is_some();
+        let is_whole = server.silent_workers == 0 && server.connections.iter().all(has_shown);
+        if is_whole && expected(&server) {
             return server;
         }
         assert!(Instant::now() < end, "{server:#?}");
