@@ -12,6 +12,7 @@ const CODED = 'the error has a code'
 const CLASS = 'the error has the class and the code of other refusals'
 const FRAMING = 'one rule, and one class of error, for what the length of a message contradicts (RFC 9112 section 6.3)'
 const HTTP_1_0 = 'a transfer-encoding in a message of HTTP/1.0 is a faulty framing (RFC 9112 section 6.1)'
+const CHUNKED = 'chunked is applied once, last and without parameters (RFC 9112 section 6.1)'
 const FRAGMENT = 'a fragment is not sent (RFC 9110 section 7.1)'
 const ABSOLUTE = 'the path of a URL without one is a slash (RFC 9110 section 4.2.3)'
 const PUSH = 'there is no server push: browsers have given it up'
@@ -300,8 +301,10 @@ export const differences = {
     'answers: an answer with a zero in a value': CODED,
     'answers: an answer with a fold': 'a client may read a folded line as one (RFC 9112 section 5.2)',
     'answers: an answer with spaces around a value': 'spaces around a value are no part of it (RFC 9110 section 5.5)',
-    'answers: an answer with an encoding that is unknown': 'where a body ends is known of no coding but chunked (RFC 9112 section 6.3)',
-    'answers: an answer with chunked twice': 'chunked is applied once (RFC 9112 section 6.1)',
+    'answers: the codings chunked, *': { reason: CHUNKED, of: ['client: '], programs: 4 },
+    'answers: the codings chunked,, *': { reason: 'empty elements of a list are none (RFC 9110 section 5.6.1)', of: ['client: '], programs: 2 },
+    'answers: the codings chunked;a=b, *': { reason: CHUNKED, of: ['client: '], programs: 2 },
+    'answers: the codings "chunked", *': { reason: CHUNKED, of: ['client: '], programs: 2 },
     'answers: an answer with 100 and 200': 'a client reads any number of 1xx before the answer (RFC 9110 section 15.2)'
   },
   server: {

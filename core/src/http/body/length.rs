@@ -2,6 +2,7 @@
 //! 6.3), and the check of DATA against content-length (RFC 9113 section 8.1.1).
 
 use crate::error::Violation;
+use crate::http::field::syntax::is_token;
 use crate::http::{Field, RequestHead, ResponseHead, Token};
 
 /// The body behind a head on an HTTP/1.1 connection.
@@ -42,12 +43,12 @@ impl BodyLength {
     /// section 6.3.
     ///
     /// # Errors
-    /// [`Violation::TransferEncodingInvalid`] for a coding other than chunked.
+    /// [`Violation::TransferEncodingInvalid`] for chunked before another coding, with a parameter or in quotes.
     pub fn of_response(method: &[u8], head: &ResponseHead) -> Result<Self, Violation> {
         match ResponseContent::by_status(method, head.status) {
             ResponseContent::None => Ok(Self::None),
             ResponseContent::Tunnel => Ok(Self::Tunnel),
-            ResponseContent::Any if head.has_transfer_encoding() => chunked(head.fields()),
+            ResponseContent::Any if head.has_transfer_encoding() => coded(head.fields()),
             ResponseContent::Any => Ok(head.content_length().map_or(Self::UntilClose, Self::Known)),
         }
     }
@@ -78,20 +79,48 @@ impl ResponseContent {
     }
 }
 
-/// The one transfer coding we speak, and only alone. RFC 9112 section 6.1: chunked is the last
+/// The transfer codings of a message, in their order; empty ones too.
+fn codings<'a>(fields: impl Iterator<Item = Field<'a>>) -> impl Iterator<Item = &'a [u8]> {
+    fields
+        .filter(|field| field.token == Some(Token::TRANSFER_ENCODING))
+        .flat_map(|field| field.value.split(|&byte| byte == b','))
+        .map(<[u8]>::trim_ascii)
+}
+
+/// The framing of a response with transfer codings (RFC 9112 section 6.3): chunked where it is the last of
+/// them, else everything until the connection closes. Codings beside chunked are left to the reader of the body,
+/// as is the field. What another recipient may take for chunked and we do not is refused.
+fn coded<'a>(fields: impl Iterator<Item = Field<'a>>) -> Result<BodyLength, Violation> {
+    let mut length = BodyLength::UntilClose;
+    // RFC 9110 section 5.6.1: empty elements of a list are ignored.
+    for coding in codings(fields).filter(|coding| !coding.is_empty()) {
+        if length == BodyLength::Chunked {
+            return Err(Violation::TransferEncodingInvalid);
+        }
+        if coding.eq_ignore_ascii_case(b"chunked") {
+            length = BodyLength::Chunked;
+            continue;
+        }
+        let name = coding.split(|&byte| byte == b';').next().unwrap_or(coding);
+        let name = name.trim_ascii();
+        if !is_token(name) || name.eq_ignore_ascii_case(b"chunked") {
+            return Err(Violation::TransferEncodingInvalid);
+        }
+    }
+    Ok(length)
+}
+
+/// The one transfer coding of requests that we speak, and only alone. RFC 9112 section 6.1: chunked is the last
 /// coding and comes once; any other coding is one that we would have to undo.
 fn chunked<'a>(fields: impl Iterator<Item = Field<'a>>) -> Result<BodyLength, Violation> {
     let mut others = false;
     let mut last_is_chunked = false;
-    for field in fields.filter(|field| field.token == Some(Token::TRANSFER_ENCODING)) {
-        for coding in field.value.split(|&byte| byte == b',') {
-            let coding = coding.trim_ascii();
-            if coding.is_empty() || last_is_chunked {
-                return Err(Violation::TransferEncodingInvalid);
-            }
-            last_is_chunked = coding.eq_ignore_ascii_case(b"chunked");
-            others |= !last_is_chunked;
+    for coding in codings(fields) {
+        if coding.is_empty() || last_is_chunked {
+            return Err(Violation::TransferEncodingInvalid);
         }
+        last_is_chunked = coding.eq_ignore_ascii_case(b"chunked");
+        others |= !last_is_chunked;
     }
     match (last_is_chunked, others) {
         (true, false) => Ok(BodyLength::Chunked),

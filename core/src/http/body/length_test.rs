@@ -49,38 +49,49 @@ fn connect_has_no_body() {
 }
 
 #[test]
-fn chunked_stands_alone() {
+fn chunked_stands_alone_in_a_request_and_last_in_a_response() {
+    use BodyLength::{Chunked, UntilClose};
     use Violation::{TransferEncodingInvalid, TransferEncodingUnsupported};
-    let rows: &[(&[&str], Result<BodyLength, Violation>)] = &[
-        (&["chunked"], Ok(BodyLength::Chunked)),
-        (&["Chunked"], Ok(BodyLength::Chunked)),
-        (&["gzip, chunked"], Err(TransferEncodingUnsupported)),
-        (&["gzip", "chunked"], Err(TransferEncodingUnsupported)),
-        (&["chunked, gzip"], Err(TransferEncodingInvalid)),
-        (&["chunked, chunked"], Err(TransferEncodingInvalid)),
-        (&["chunked", "chunked"], Err(TransferEncodingInvalid)),
-        (&["gzip"], Err(TransferEncodingInvalid)),
-        (&["identity"], Err(TransferEncodingInvalid)),
-        (&["xchunked"], Err(TransferEncodingInvalid)),
-        (&["chunked;a=b"], Err(TransferEncodingInvalid)),
-        (&["chunked,"], Err(TransferEncodingInvalid)),
-        (&[", chunked"], Err(TransferEncodingInvalid)),
-        (&["", "chunked"], Err(TransferEncodingInvalid)),
-        (&[""], Err(TransferEncodingInvalid)),
-        (&["\"chunked\""], Err(TransferEncodingInvalid)),
+    const INVALID: Result<BodyLength, Violation> = Err(TransferEncodingInvalid);
+    const UNSUPPORTED: Result<BodyLength, Violation> = Err(TransferEncodingUnsupported);
+    // The values, and the length in a request and in a response.
+    let rows = [
+        (&["chunked"][..], Ok(Chunked), Ok(Chunked)),
+        (&["Chunked"], Ok(Chunked), Ok(Chunked)),
+        (&["gzip, chunked"], UNSUPPORTED, Ok(Chunked)),
+        (&["gzip", "chunked"], UNSUPPORTED, Ok(Chunked)),
+        (&["identity, chunked"], UNSUPPORTED, Ok(Chunked)),
+        (&["x;a=b, chunked"], UNSUPPORTED, Ok(Chunked)),
+        (&["chunked, gzip"], INVALID, INVALID),
+        (&["chunked, chunked"], INVALID, INVALID),
+        (&["chunked", "chunked"], INVALID, INVALID),
+        (&["gzip"], INVALID, Ok(UntilClose)),
+        (&["identity"], INVALID, Ok(UntilClose)),
+        (&["xchunked"], INVALID, Ok(UntilClose)),
+        (&["chunked;a=b"], INVALID, INVALID),
+        (&["chunked ;a=b, gzip"], INVALID, INVALID),
+        (&["chunked,"], INVALID, Ok(Chunked)),
+        (&[", chunked"], INVALID, Ok(Chunked)),
+        (&["", "chunked"], INVALID, Ok(Chunked)),
+        (&[""], INVALID, Ok(UntilClose)),
+        (&["\"chunked\""], INVALID, INVALID),
+        (&["gzip chunked"], INVALID, INVALID),
     ];
-    for (values, expected) in rows {
+    for (values, of_request, of_response) in rows {
         let lines: Vec<_> = values
             .iter()
             .map(|&value| ("transfer-encoding", value))
             .collect();
         assert_eq!(
             BodyLength::of_request(&request("POST", &lines)),
-            *expected,
+            of_request,
             "{values:?}"
         );
-        let of_response = BodyLength::of_response(b"GET", &response(200, &lines));
-        assert_eq!(of_response, *expected, "{values:?} in a response");
+        assert_eq!(
+            BodyLength::of_response(b"GET", &response(200, &lines)),
+            of_response,
+            "{values:?} in a response"
+        );
     }
 }
 

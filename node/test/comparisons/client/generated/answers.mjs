@@ -59,9 +59,21 @@ for (const [label, text] of Object.entries({
   'a name with a space': 'HTTP/1.1 200 OK\r\na b: c\r\ncontent-length: 0\r\n\r\n', 'no colon': 'HTTP/1.1 200 OK\r\nabc\r\ncontent-length: 0\r\n\r\n', 'an empty name': 'HTTP/1.1 200 OK\r\n: a\r\ncontent-length: 0\r\n\r\n',
   'LF alone': 'HTTP/1.1 200 OK\ncontent-length: 0\n\n', 'a zero in a value': 'HTTP/1.1 200 OK\r\na: b\0c\r\ncontent-length: 0\r\n\r\n', 'latin1 in a value': 'HTTP/1.1 200 OK\r\na: \xe9\r\ncontent-length: 0\r\n\r\n', 'a fold': 'HTTP/1.1 200 OK\r\na: b\r\n c\r\ncontent-length: 0\r\n\r\n',
   'spaces around a value': 'HTTP/1.1 200 OK\r\na:  b \r\ncontent-length: 0\r\n\r\n', 'an empty value': 'HTTP/1.1 200 OK\r\na:\r\ncontent-length: 0\r\n\r\n', 'a name twice': 'HTTP/1.1 200 OK\r\nA: 1\r\na: 2\r\ncontent-length: 0\r\n\r\n', 'cookies': 'HTTP/1.1 200 OK\r\nset-cookie: a\r\nset-cookie: b\r\ncontent-length: 0\r\n\r\n',
-  'a line end before it': '\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', 'an encoding that is unknown': 'HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\nhello', 'chunked twice': 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked, chunked\r\n\r\n0\r\n\r\n',
+  'a line end before it': '\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
   '101 that was not asked for': 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', '100 and 200': 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 })) {
   programs[`an answer with ${label}`] = (module, stage) => run(module, stage, text, ENDS.FIN)
+}
+const CODINGS = {
+  'gzip, chunked': true, 'gzip and chunked in two fields': true, 'identity, chunked': true, 'x;a=b, chunked': true, ', chunked': true, 'chunked,': true, 'chunked, gzip': true, 'chunked, chunked': true,
+  'chunked;a=b': true, '"chunked"': true, gzip: false, identity: false, xchunked: false, 'gzip, xchunked': false, '': false
+}
+for (const [codings, isInChunks] of Object.entries(CODINGS)) {
+  const fields = codings.includes(' and ') ? 'transfer-encoding: gzip\r\ntransfer-encoding: chunked' : `transfer-encoding: ${codings}`
+  for (const [end, ends] of Object.entries(ENDS)) {
+    // What only the end of the connection delimits has no other end.
+    if (!isInChunks && end === 'stays') continue
+    programs[`the codings ${codings === '' ? 'none' : codings}, ${end}`] = (module, stage) => run(module, stage, `HTTP/1.1 200 OK\r\n${fields}\r\n\r\n${isInChunks ? '5\r\nhello\r\n0\r\n\r\n' : 'hello'}`, ends)
+  }
 }
 export default programs
