@@ -301,8 +301,8 @@ function lengthOf (head: Head, body: RequestBody, method: string, isStrict: bool
   const own = body === null ? 0 : 'pieces' in body ? body.length : body.length
   const printed = head.contentLength
   if (printed !== null && own !== null && own !== printed) {
-    // HEAD, GET and their like may say the length of what they would have, as with undici.
-    if (!HAS_OWN_LENGTH.has(method)) {
+    // HEAD, GET and their like may say the length of what they would have, and one of no body says nothing, as with undici.
+    if (own > 0 && !HAS_OWN_LENGTH.has(method)) {
       if (isStrict) throw new RequestContentLengthMismatchError()
       process.emitWarning(new RequestContentLengthMismatchError())
     }
