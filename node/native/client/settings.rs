@@ -88,6 +88,24 @@ struct Tls {
     only_version: Option<u8>,
 }
 
+/// File descriptors that a client leaves to the rest of its process.
+#[cfg(unix)]
+const OTHER_DESCRIPTORS: u64 = 124;
+
+/// The sockets of a client that was not told how many: as many as the process may open descriptors, because undici has no
+/// bound, and requests that wait on each other need one each over HTTP/1.1. Node.js raises the limit of descriptors to the
+/// hardest that it may. `None`: the engine's own, where there is no such limit to read.
+fn sockets_max() -> Option<u32> {
+    #[cfg(unix)]
+    {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let left = limit.map_or(u64::MAX, |limit| limit.saturating_sub(OTHER_DESCRIPTORS));
+        Some(u32::try_from(left.max(1)).unwrap_or(u32::MAX))
+    }
+    #[cfg(not(unix))]
+    None
+}
+
 fn time(ms: u64) -> Option<Duration> {
     (ms > 0).then(|| Duration::from_millis(ms))
 }
@@ -126,7 +144,11 @@ impl Settings {
                 $(if let Some(value) = self.$setting.clone() { builder = builder.$verb(value); })*
             };
         }
-        send!(connections => connections, sockets => sockets, pipelining => pipelining,
+        let sockets = self.sockets.or_else(sockets_max);
+        if let Some(max) = sockets {
+            builder = builder.sockets(max);
+        }
+        send!(connections => connections, pipelining => pipelining,
              max_concurrent_streams => max_concurrent_streams, retry_lost => retry_lost,
              warm_connections => warm_connections, local_address => local_address);
         #[cfg(unix)]

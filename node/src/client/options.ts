@@ -107,7 +107,7 @@ export interface Options {
   memoryBudget?: number
   /** Where its connections are driven. Default: as the environment variable TRUNKLINE_ENGINE says, or 'auto'. */
   engine?: Engine
-  /** The most sockets of the whole dispatcher. Default: 900. */
+  /** The most sockets of the whole dispatcher. Default: as many file descriptors as the process may have, less 124; 900 on Windows. */
   sockets?: number
   /** Ms after which a connection gets no more requests; 0: no bound. Default: no bound. */
   connectionAge?: number

@@ -191,6 +191,17 @@ test('sockets bounds the connections of a whole dispatcher', async t => {
   assert.equal(most, 2)
 })
 
+test('without sockets a dispatcher has as many connections as the process may have descriptors', async t => {
+  const COUNT = 950
+  const waiting = []
+  const server = await served(t, h1((request, response) => { if (waiting.push(response) === COUNT) for (const one of waiting) one.end('answer') }))
+  const { open_files: { hard } } = process.report.getReport().userLimits
+  if (hard !== 'unlimited' && hard < 3 * COUNT) return t.skip('the process may not have as many descriptors')
+  const agent = made(t, Agent, { connections: COUNT })
+  const all = await Promise.all(Array.from({ length: COUNT }, () => get(agent, server.url)))
+  assert.deepEqual([new Set(all), server.counts.sockets], [new Set(['answer']), COUNT])
+})
+
 test('maxRequestsPerClient bounds the requests of a connection', async t => {
   const server = await served(t, h1(answer))
   const pool = made(t, Pool, server.url, { connections: 1, maxRequestsPerClient: 2 })
