@@ -93,6 +93,8 @@ export class Upload {
       }
       this.stopTimer()
       if (this.stopped) return
+      // As with undici, both sides of one that can be written to.
+      if (isStream(this.source.pieces)) endStream(this.source.pieces)
       if (this.length !== null && sent < this.length) return this.endShort()
       this.end()
     } catch (error) {

@@ -217,3 +217,15 @@ test('the state of a body\'s stream is made when something looks at it, and is t
   const piped = (await ask()).pipe(new PassThrough())
   assert.equal((await piped.toArray()).join(''), 'abcdef')
 })
+
+test('the body of an answer that nobody has read has its listeners and its length, and one that was read is disturbed', async t => {
+  const server = await h1((request, response) => { response.end('hello') })
+  t.after(() => server.close())
+  const client = new ours.Client(server.url)
+  t.after(() => client.destroy())
+  const { body } = await client.request({ path: '/', method: 'GET' })
+  Object.assign(body, { method: 'mine', held: 'mine', seen: 'mine' })
+  assert.deepEqual([body.eventNames(), body.readableLength, Readable.isDisturbed(body)], [[], 5, false])
+  assert.equal(await body.text(), 'hello')
+  assert.deepEqual([Readable.isDisturbed(body), body.readableDidRead, body.closed, body.method], [true, true, true, 'mine'])
+})

@@ -1,6 +1,6 @@
 // The body of an answer: how it is read, how it ends, and how it fails.
 import { once } from 'node:events'
-import { finished } from 'node:stream'
+import { finished, Readable } from 'node:stream'
 import { closing, turns } from '../stage.mjs'
 
 const EVENTS = ['error', 'close', 'end', 'aborted']
@@ -137,6 +137,27 @@ export default {
     await t.settle(log, 'dump', dumped)
   }),
   'dump with a signal that is none': over(begins, async (body, log, t) => { await t.settle(log, 'dump', body.dump({ signal: 'x' })) }),
+  'its members before it is read': over(sends('hello'), async (body, log) => {
+    log(Object.keys(body).filter(name => !/^[_$]/.test(name)), body.eventNames().length, body.listenerCount('data'), body.listeners('end').length, body.getMaxListeners())
+    log(await body.text())
+  }),
+  'readableLength of what waits': over(sends('hello'), async (body, log) => {
+    log(body.readableLength)
+    log(await body.text())
+  }),
+  'whether it was disturbed': over(sends('hello'), async (body, log) => {
+    log(Readable.isDisturbed(body), body.readableDidRead)
+    await body.text()
+    log(Readable.isDisturbed(body), body.readableDidRead, body.closed, body.destroyed)
+  }),
+  'members that a program adds': over(sends('hello'), async (body, log) => {
+    Object.assign(body, { method: 1, field: 2, seen: 3, held: 4, failure: 5, web: 6, kept: 7, collected: 8, settle: 9, waiting: 10, taken: 11, pour: 12 })
+    log(await body.text(), body.method, body.held)
+  }),
+  ...Object.fromEntries(['prependListener', 'prependOnceListener'].map(add => [`${add}, then text`, over(sends('hello'), async (body, log) => {
+    for (const event of ['data', 'end']) body[add](event, () => { log(event) })
+    log(await body.text())
+  })])),
   'bodyUsed of a body that is not read': over(sends('hello'), async (body, log) => { log(body.bodyUsed) }),
   'the web stream': over(sends('hello'), async (body, log) => {
     const chunks = []

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PassThrough, Readable } from 'node:stream'
+import { Duplex, PassThrough, Readable } from 'node:stream'
 import { bytesOf, closing, turns } from '../stage.mjs'
 
 const POST = { path: '/', method: 'POST' }
@@ -241,6 +241,15 @@ export default {
     client.request({ ...POST, body: (function * () { read++; yield 'x' })() }).catch(() => {})
     await turns(20)
     log('read', read)
+  },
+  'a Duplex whose other side is open': async ({ Client }, t) => {
+    const log = t.log('client')
+    const server = await t.serve(reported)
+    const body = new Duplex({ read () { this.push('read'); this.push(null) }, write (chunk, encoding, done) { done() } })
+    const closed = closing(body)
+    await t.settle(log, 'request', t.own(new Client(server.url)).request({ ...POST, body }).then(({ body }) => body.text()))
+    await closed
+    log(body.destroyed, body.writableFinished)
   },
   'the headers timeout while the source pauses': async ({ Client }, t) => {
     const log = t.log('client')
