@@ -144,11 +144,7 @@ impl Settings {
                 $(if let Some(value) = self.$setting.clone() { builder = builder.$verb(value); })*
             };
         }
-        let sockets = self.sockets.or_else(sockets_max);
-        if let Some(max) = sockets {
-            builder = builder.sockets(max);
-        }
-        send!(connections => connections, pipelining => pipelining,
+        send!(connections => connections, sockets => sockets, pipelining => pipelining,
              max_concurrent_streams => max_concurrent_streams, retry_lost => retry_lost,
              warm_connections => warm_connections, local_address => local_address);
         #[cfg(unix)]
@@ -291,9 +287,12 @@ impl Spawner for OneThread {
 /// interceptors', the environment's proxies its EnvHttpProxyAgent's.
 fn builder_on(shared: &Shared) -> ClientBuilder {
     let builder = Client::builder().environment_proxies(false);
-    let builder = builder
+    let mut builder = builder
         .decompression(false)
         .redirect(RedirectPolicy::none());
+    if let Some(max) = sockets_max() {
+        builder = builder.sockets(max);
+    }
     match shared.runs.spawner() {
         Some(spawner) => builder.spawner(spawner),
         None => builder,

@@ -403,6 +403,35 @@ test('a request that was closed and written to in the same turn fails and closes
   assert.equal((await answer(session.request())).status, 200)
 })
 
+test('a request that is closed behind what was written does not say that its body is whole', async t => {
+  const whole = []
+  const server = net.createServer(socket => {
+    socket.on('error', () => {})
+    serveFrames(socket, stream => { whole.push(stream); socket.write(frame(HEADERS, END_HEADERS | END_STREAM, stream, Buffer.from([0x88]))) })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  const session = open(t, `http://127.0.0.1:${server.address().port}`)
+  const expected = []
+  for (const code of [0, 2, 8]) {
+    for (const moment of [null, 'ready', 'written']) {
+      const stream = session.request({ ':method': 'POST' })
+      stream.on('error', () => {})
+      const written = new Promise(resolve => { stream.write('begin', resolve) })
+      if (moment === 'ready' && stream.pending) await once(stream, 'ready')
+      if (moment === 'written') await written
+      const closed = new Promise(resolve => { stream.once('close', resolve) })
+      stream.close(code)
+      await closed
+      assert.deepEqual([stream.rstCode, stream.aborted], [code, true])
+      const next = session.request()
+      await once(next.resume(), 'close')
+      expected.push(next.id)
+    }
+  }
+  assert.deepEqual(whole, expected)
+})
+
 test('a signal ends a request, and its session goes on', async t => {
   const { url } = await serve(t, nodeHttp2, { stream: (stream, headers) => { stream.on('error', () => {}); if (headers[':path'] === '/') { stream.respond(); stream.end('ok') } } })
   const session = open(t, url)

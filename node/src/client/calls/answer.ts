@@ -404,7 +404,7 @@ function override<T> (name: string, of: (body: Body, own: () => T) => T): void {
 for (const [name, whenEnded] of [['readable', false], ['readableEnded', true], ['destroyed', true], ['closed', true]] as const) {
   override<boolean>(name, (body, own) => body.$isQuietlyEnded ? whenEnded : own())
 }
-// What is collected does not pass through the stream, and what waits is not in it yet.
+// Bytes that are collected do not pass through the stream, and those that wait are not in it yet.
 override<boolean>('readableDidRead', (body, own) => body.$isUsedUp || own())
 override<number>('readableLength', (body, own) => body.$heldBytes + own())
 

@@ -12,6 +12,7 @@ import { showAnswered, showClosed, showFailed, showPart, showWhole } from './cha
 import { trailersOf, type OutgoingHead } from './head'
 import { Refusal, type Machine } from './machines'
 import { PendingWrite, type Done } from './pending_write'
+import { checkPriority } from '../stream/priority'
 
 const NO_ERROR = 0
 const PROTOCOL_ERROR = 1
@@ -391,6 +392,8 @@ export class ClientHttp2Stream extends Duplex {
         this.$isAborted = true
         this.emit('aborted')
       }
+      // The end of the stream's own side is none of the body: a server would take what it has for all of it.
+      this.$isReset ||= resets
       this.end()
     }
     if (resets) {
@@ -453,7 +456,10 @@ export class ClientHttp2Stream extends Duplex {
     this.$owner?.$refresh()
   }
 
-  priority (): void { if (this.destroyed) throw plain('ERR_HTTP2_INVALID_STREAM') }
+  priority (options?: unknown): void {
+    checkPriority(options)
+    if (this.destroyed) throw plain('ERR_HTTP2_INVALID_STREAM')
+  }
 
   /** Ends with the signal. */
   $follow (signal: AbortSignal): void {

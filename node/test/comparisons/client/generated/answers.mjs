@@ -71,7 +71,7 @@ const CODINGS = {
 for (const [codings, isInChunks] of Object.entries(CODINGS)) {
   const fields = codings.includes(' and ') ? 'transfer-encoding: gzip\r\ntransfer-encoding: chunked' : `transfer-encoding: ${codings}`
   for (const [end, ends] of Object.entries(ENDS)) {
-    // What only the end of the connection delimits has no other end.
+    // A body that only the end of the connection delimits has no other end.
     if (!isInChunks && end === 'stays') continue
     programs[`the codings ${codings === '' ? 'none' : codings}, ${end}`] = (module, stage) => run(module, stage, `HTTP/1.1 200 OK\r\n${fields}\r\n\r\n${isInChunks ? '5\r\nhello\r\n0\r\n\r\n' : 'hello'}`, ends)
   }
