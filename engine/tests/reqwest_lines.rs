@@ -356,6 +356,27 @@ fn a_response_and_its_errors_have_the_url_that_they_came_from() {
     });
 }
 
+#[test]
+fn a_url_that_no_request_goes_to_is_an_error_of_build_and_names_it() {
+    let client = Client::new();
+    for url in ["ftp://127.0.0.1/x", "gopher://127.0.0.1:70/"] {
+        let of_build = client.get(url).build().unwrap_err();
+        let of_send = runtime().block_on(client.get(url).send()).unwrap_err();
+        for error in [of_build, of_send] {
+            assert!(error.is_config() && !error.is_request(), "{error:?}");
+            assert_eq!(url_of(&error).as_deref(), Some(url));
+        }
+    }
+    for url in ["/path", "name", "http://"] {
+        let error = client.get(url).build().unwrap_err();
+        assert!(error.is_config(), "{error:?}");
+    }
+    let https = Client::builder().https_only(true).build().unwrap();
+    let url = "http://127.0.0.1/x";
+    let error = runtime().block_on(https.get(url).send()).unwrap_err();
+    assert_eq!(url_of(&error).as_deref(), Some(url));
+}
+
 fn url_of(error: &trunkline::Error) -> Option<String> {
     error.url().map(ToString::to_string)
 }

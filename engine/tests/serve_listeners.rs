@@ -6,6 +6,7 @@ use axum::extract::connect_info::{ConnectInfo, Connected};
 use axum::extract::ws::{WebSocket, WebSocketUpgrade};
 use axum::routing::{any, get};
 use futures_util::{SinkExt, StreamExt};
+use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::{Path, PathBuf};
@@ -137,6 +138,30 @@ fn connect_info_on_a_unix_socket_is_the_process_that_connected() {
         let pid = Some(std::process::id() as i32);
         let seen = text(&path.0, Protocols::H1Only).await;
         assert_eq!(seen, format!("{uid} {pid:?}"));
+    });
+}
+
+/// A program's own notion of a peer.
+#[derive(Clone)]
+struct Visitor(SocketAddr);
+
+impl Connected<SocketAddr> for Visitor {
+    fn connect_info(peer: SocketAddr) -> Self {
+        Self(peer)
+    }
+}
+
+#[test]
+fn connect_info_of_a_programs_own_type_is_made_of_the_peers_address() {
+    run(async {
+        let who = async |ConnectInfo(visitor): ConnectInfo<Visitor>| visitor.0.ip().to_string();
+        let router = Router::new().route("/", get(who));
+        let service = router.into_make_service_with_connect_info::<Visitor>();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        tokio::spawn(serve(listener, service).into_future());
+        let response = Client::new().get(url).send().await.unwrap();
+        assert_eq!(response.text().await.unwrap(), "127.0.0.1");
     });
 }
 

@@ -156,6 +156,8 @@ impl RequestBuilder {
     /// The first part that cannot be used.
     pub fn build(self) -> Result<Request<Body>, Error> {
         let parts = self.parts?;
+        // A URL that no request can be sent to.
+        origin_of(&parts, &self.dispatch.settings)?;
         let mut request = Request::from_parts(parts, self.body);
         request.extensions_mut().insert(self.rank);
         Ok(request)

@@ -30,9 +30,16 @@ const BOUNDARY_BYTES: usize = 16;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Form {
     parts: Vec<(String, Part)>,
+    boundary: String,
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// One part of a form.
@@ -48,7 +55,14 @@ pub struct Part {
 impl Form {
     /// A form without parts.
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            parts: Vec::new(),
+            boundary: boundary(),
+        }
+    }
+    /// The text between the parts. Empty where the system gives no random bytes, which is an error of `send`.
+    pub fn boundary(&self) -> &str {
+        &self.boundary
     }
     /// Adds a field of text, as an `<input>` gives it.
     #[must_use]
@@ -75,7 +89,11 @@ impl Form {
     }
     /// The `content-type` and the body.
     fn encode(self) -> Result<(HeaderValue, Body), Error> {
-        let boundary = boundary()?;
+        let boundary = self.boundary;
+        if boundary.is_empty() {
+            let text = "the system gives no random bytes for a boundary";
+            return Err(Error::config(text));
+        }
         let mut pieces = Vec::with_capacity(2 * self.parts.len() + 1);
         let mut before = format!("--{boundary}\r\n");
         for (name, part) in self.parts {
@@ -220,15 +238,17 @@ fn disposition(name: &str, file_name: Option<&str>) -> String {
     }
 }
 
-fn boundary() -> Result<String, Error> {
+/// Empty where there are no random bytes.
+fn boundary() -> String {
     let mut bytes = [0; BOUNDARY_BYTES];
-    rand::fill(&mut bytes)
-        .map_err(|_| Error::config("the system gives no random bytes for a boundary"))?;
+    if rand::fill(&mut bytes).is_err() {
+        return String::new();
+    }
     let mut text = String::from("trunkline-");
     for byte in bytes {
         let _ = write!(text, "{byte:02x}");
     }
-    Ok(text)
+    text
 }
 
 #[cfg(test)]

@@ -14,11 +14,13 @@ fn run<F: Future>(future: F) -> F::Output {
 
 /// The form's text with its boundary written as `B`.
 async fn encode(form: Form) -> (Option<u64>, String) {
+    let named = form.boundary().to_owned();
     let (media_type, body) = form.encode().unwrap();
     let media_type = media_type.to_str().unwrap();
     let boundary = media_type
         .strip_prefix("multipart/form-data; boundary=")
         .unwrap();
+    assert_eq!(boundary, named);
     let length = body.size_hint().exact();
     let text = body.text().await.unwrap();
     if let Some(length) = length {

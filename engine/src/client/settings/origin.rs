@@ -100,9 +100,10 @@ pub(in crate::client) fn origin_of(parts: &Parts, settings: &Settings) -> Result
         Some("http") => Scheme::Http,
         Some("https") => Scheme::Https,
         Some(other) => {
-            return Err(Error::config(format!(
-                "the URL {uri} has the scheme {other}; it must be http or https"
-            )));
+            let text = format!("the URL {uri} has the scheme {other}; it must be http or https");
+            // One with a password before its host is repeated nowhere.
+            let has_credentials = uri.authority().is_some_and(|it| it.as_str().contains('@'));
+            return Err(Error::config(text).with_url_of((!has_credentials).then_some(uri)));
         }
         None => {
             return Err(Error::config(format!(

@@ -76,7 +76,8 @@ impl Policies {
         match self.https_only && uri.scheme() != Some(&Scheme::HTTPS) {
             true => Err(Error::config(format!(
                 "the URL {uri} is not requested: https_only allows https URLs alone"
-            ))),
+            ))
+            .with_url(uri)),
             false => Ok(()),
         }
     }
