@@ -94,14 +94,31 @@ impl Files {
             .precompressed_br()
             .precompressed_gzip()
             .precompressed_zstd();
-        let Ok(response) = reader.call(request).await;
-        match page {
-            Some(page) if response.status() == StatusCode::NOT_FOUND => {
-                let Ok(response) = reader.call(page).await;
-                SiteBody::file(response)
-            }
-            _ => SiteBody::file(response),
+        let if_range = request.headers_mut().remove(header::IF_RANGE);
+        let whole = ranged_as_whole(&request);
+        let Ok(mut response) = reader.call(request).await;
+        if let Some(whole) = whole
+            && !is_of_version(response.headers(), if_range.as_ref())
+        {
+            let Ok(again) = reader.call(whole).await;
+            response = again;
         }
+        if let Some(page) = page
+            && response.status() == StatusCode::NOT_FOUND
+        {
+            let Ok(of_page) = reader.call(page).await;
+            response = of_page;
+        }
+        match response.status() {
+            StatusCode::NOT_FOUND => return plain(StatusCode::NOT_FOUND, "not found\n"),
+            // RFC 9110 section 15.4.5: it has the fields of a 200 on which a cache depends.
+            StatusCode::NOT_MODIFIED => {
+                let vary = HeaderValue::from_static("accept-encoding");
+                response.headers_mut().insert(header::VARY, vary);
+            }
+            _ => {}
+        }
+        SiteBody::file(response)
     }
 
     async fn list<B>(&self, directory: &Path, request_path: &str) -> Response<SiteBody<B>> {
@@ -165,6 +182,32 @@ fn page_request<B>(request: &Request<B>) -> Request<http_body_util::Empty<bytes:
     page.headers_mut().remove(header::RANGE);
     *page.uri_mut() = Uri::from_static("/index.html");
     page
+}
+
+/// Of a request for a range, one like it for all of the file.
+fn ranged_as_whole<B: Default>(request: &Request<B>) -> Option<Request<B>> {
+    request.headers().get(header::RANGE)?;
+    let mut whole = Request::new(B::default());
+    whole.method_mut().clone_from(request.method());
+    whole.uri_mut().clone_from(request.uri());
+    whole.headers_mut().clone_from(request.headers());
+    whole.headers_mut().remove(header::RANGE);
+    Some(whole)
+}
+
+/// Whether an answer to a range is of the version that the client has a part of (RFC 9110 section 13.1.5), and of a
+/// file that has a range at all: an empty one has none, and is given whole.
+fn is_of_version(answer: &HeaderMap, if_range: Option<&HeaderValue>) -> bool {
+    let is_empty = |range: &HeaderValue| range.as_bytes().ends_with(b"-0/0");
+    if answer.get(header::CONTENT_RANGE).is_some_and(is_empty) {
+        return false;
+    }
+    // A weak tag is equal to none here (section 8.8.3.2), and a date is an exact one.
+    if_range.is_none_or(|value| {
+        let validators = [header::ETAG, header::LAST_MODIFIED];
+        let mut found = validators.iter().filter_map(|name| answer.get(name));
+        !value.as_bytes().starts_with(b"W/") && found.any(|validator| validator == value)
+    })
 }
 
 /// A redirect to a directory's name with a slash is made of the path as it was asked for, and a path that

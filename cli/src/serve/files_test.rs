@@ -28,6 +28,13 @@ async fn ask(
     if let Some((name, value)) = field {
         request = request.header(name, value);
     }
+    answered(files, request).await
+}
+
+async fn answered(
+    files: &Files,
+    request: http::request::Builder,
+) -> (StatusCode, HeaderMap, String) {
     let response = files
         .answer(request.body(EmptyBody::new()).expect("a request"))
         .await;
@@ -54,6 +61,70 @@ async fn a_file_comes_whole_in_ranges_and_not_again_when_it_is_unchanged() {
     let modified = headers["last-modified"].to_str().expect("a date");
     let (status, _, body) = ask(&files, "/a.txt", Some(("if-modified-since", modified))).await;
     assert_eq!((status, body.as_str()), (StatusCode::NOT_MODIFIED, ""));
+}
+
+#[tokio::test]
+async fn a_range_of_another_version_of_a_file_is_answered_with_all_of_it() {
+    let folder = Folder::new("versions");
+    let files = folder.files();
+    let (_, headers, _) = ask(&files, "/a.txt", None).await;
+    let text = |name: &str| headers[name].to_str().expect("text").to_owned();
+    let (tag, date) = (text("etag"), text("last-modified"));
+    for (if_range, range, expected) in [
+        (
+            tag.as_str(),
+            "bytes=1-2",
+            (StatusCode::PARTIAL_CONTENT, "el"),
+        ),
+        (&date, "bytes=1-2", (StatusCode::PARTIAL_CONTENT, "el")),
+        (&tag, "bytes=9-", (StatusCode::RANGE_NOT_SATISFIABLE, "")),
+        ("\"other\"", "bytes=1-2", (StatusCode::OK, "hello")),
+        ("\"other\"", "bytes=9-", (StatusCode::OK, "hello")),
+        (&format!("W/{tag}"), "bytes=1-2", (StatusCode::OK, "hello")),
+        (
+            "Wed, 21 Oct 2015 07:28:00 GMT",
+            "bytes=1-2",
+            (StatusCode::OK, "hello"),
+        ),
+        ("no date", "bytes=1-2", (StatusCode::OK, "hello")),
+    ] {
+        let request = Request::get("/a.txt").header("range", range);
+        let request = request.header("if-range", if_range);
+        let (status, _, body) = answered(&files, request).await;
+        assert_eq!((status, body.as_str()), expected, "{if_range} {range}");
+    }
+    let (status, headers, body) = ask(&files, "/a.txt", Some(("if-range", "\"other\""))).await;
+    assert_eq!((status, body.as_str()), (StatusCode::OK, "hello"));
+    assert!(!headers.contains_key("content-range"));
+}
+
+#[tokio::test]
+async fn an_empty_file_has_no_range_and_is_given_whole() {
+    let folder = Folder::new("empty");
+    std::fs::write(folder.0.join("root/none.txt"), "").expect("written");
+    let range = Some(("range", "bytes=0-0"));
+    let (status, headers, body) = ask(&folder.files(), "/none.txt", range).await;
+    assert_eq!((status, body.as_str()), (StatusCode::OK, ""));
+    assert!(!headers.contains_key("content-range"));
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_said_in_words_and_what_has_not_changed_varies_as_the_file() {
+    let folder = Folder::new("missing");
+    let files = folder.files();
+    for path in ["/none", "/none.txt", "/sub/none", "/.hidden"] {
+        let (status, headers, body) = ask(&files, path, None).await;
+        assert_eq!(
+            (status, body.as_str()),
+            (StatusCode::NOT_FOUND, "not found\n")
+        );
+        assert_eq!(headers["content-type"], "text/plain; charset=utf-8");
+    }
+    let (_, headers, _) = ask(&files, "/a.txt", None).await;
+    let tag = headers["etag"].to_str().expect("text");
+    let (status, unchanged, _) = ask(&files, "/a.txt", Some(("if-none-match", tag))).await;
+    assert_eq!(status, StatusCode::NOT_MODIFIED);
+    assert_eq!(unchanged["vary"], headers["vary"]);
 }
 
 #[tokio::test]
