@@ -13,27 +13,28 @@ pub(crate) use options::GetOptions;
 
 use crate::failure::{Failure, report};
 use crate::target::{self, Target};
-use http::header::{CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, LOCATION};
-use http::{HeaderValue, Response, StatusCode, Uri};
+use http::header::{CONTENT_LENGTH, LAST_MODIFIED, REFERER};
+use http::{HeaderValue, Response, Uri};
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use output::heads::{HeadFile, Interims, head_text};
+use output::heads::{self, HeadFile, Interims, head_text};
 use output::pace::Pace;
 use output::trace::Trace;
 use output::write_out::{self, Facts};
-use output::{Destination, Opening, Output, resume};
+use output::{Destination, Opening, Output, coding, resume};
 use request::RequestTemplate;
 use request::glob::{self, Expanded};
 use route::netrc::Netrc;
+use route::redirects;
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::io::{self, Write as _};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::task::{JoinSet, LocalSet};
+use trunkline::Body;
 use trunkline::client::{Client, ConnectionUse, Jar, RequestBuilder};
-use trunkline::{Body, ResponseExt as _};
 
 /// The codings that we ask for and decode.
 const CODINGS: HeaderValue = HeaderValue::from_static("gzip, deflate, br, zstd");
@@ -114,6 +115,9 @@ impl Get {
         let mut failed = None;
         for fetch in fetches {
             self.note(&mut failed, runtime.block_on(self.one(fetch))?);
+            if failed.is_some() && self.options.fail_early {
+                break;
+            }
         }
         Ok(failed)
     }
@@ -134,7 +138,12 @@ impl Get {
                     running.spawn_local(async move { get.one(fetch).await });
                 }
                 match running.join_next().await {
-                    Some(Ok(ended)) => self.note(&mut failed, ended?),
+                    Some(Ok(ended)) => {
+                        self.note(&mut failed, ended?);
+                        if failed.is_some() && self.options.fail_early {
+                            return Ok(failed);
+                        }
+                    }
                     Some(Err(error)) => return Err(Failure::remote(error)),
                     None => return Ok(failed),
                 }
@@ -159,6 +168,11 @@ impl Get {
     async fn one(&self, mut fetch: Fetch) -> Result<Option<Failure>, Failure> {
         fetch.facts.began = Instant::now();
         let failure = self.fetch(&mut fetch).await.err();
+        if failure.is_some() && self.options.output.remove_on_error && !fetch.facts.file.is_empty()
+        {
+            // It may not be there.
+            let _ = std::fs::remove_file(&fetch.facts.file);
+        }
         if let Some(failure) = &failure {
             fetch.facts.exit_code = failure.code();
             fetch.facts.error = failure.to_string();
@@ -188,15 +202,14 @@ impl Get {
             true => target::with_path(target.uri, target::written_path(url))?,
             false => target.uri,
         };
-        let query = match self.options.body.get {
-            true => self.options.body.data.bytes()?,
-            false => None,
-        };
-        let uri = match query {
+        let uri = template.name_upload(uri)?;
+        let uri = match self.options.body.query()? {
             Some(query) => target::with_query(uri, &query)?,
-            None => template.name_upload(uri)?,
+            None => uri,
         };
-        let facts = Facts::new(uri.clone());
+        self.options.redirects.check(&uri, false)?;
+        let mut facts = Facts::new(uri.clone());
+        (facts.given, facts.number) = (url.to_owned(), number);
         Ok(Fetch {
             uri,
             template,
@@ -214,28 +227,28 @@ impl Get {
     async fn fetch(&self, fetch: &mut Fetch) -> Result<(), Failure> {
         let trace = Trace::start(self.options.verbose);
         let file = match &fetch.place {
-            Destination::File(path) => Some(path.as_path()),
+            Destination::File(path) => Some(self.options.output.in_folder(path.clone())),
             Destination::Stdout | Destination::RemoteName => None,
         };
-        let from = resume::start(self.options.continue_at, file)?;
+        let from = resume::start(self.options.continue_at, file.as_deref())?;
         fetch.template.start_at(from);
         let mut written_heads = String::new();
         loop {
             let response = self.exchange(&trace, fetch, &mut written_heads).await?;
-            let next = redirect(&fetch.uri, &response);
+            let next = redirects::next(&fetch.uri, &response);
             fetch.facts.redirect_url = match &next {
                 Some(Ok((target, _))) => Some(target.uri.to_string()),
                 _ => None,
             };
             let next = match next {
-                Some(next) if self.options.location => next?,
+                Some(next) if self.options.redirects.follows() => next?,
                 _ => {
                     return self
                         .deliver(&trace, fetch, response, from, &written_heads)
                         .await;
                 }
             };
-            let max = self.options.max_redirs;
+            let max = self.options.redirects.max_redirs;
             if fetch.facts.redirects >= max {
                 let text = format!(
                     "more than {max} redirects; the last leads to {}",
@@ -245,10 +258,11 @@ impl Get {
             }
             fetch.facts.redirects += 1;
             let (target, credentials) = next;
+            self.options.redirects.check(&target.uri, true)?;
             let credentials = self.credentials(&target, credentials);
-            fetch
-                .template
-                .redirect(response.status(), &fetch.uri, &target.uri);
+            let (status, way) = (response.status(), (&fetch.uri, &target.uri));
+            let redirects = &self.options.redirects;
+            fetch.template.redirect(status, way, redirects);
             fetch.template.authenticate(credentials.as_deref())?;
             fetch.uri = target.uri;
             // The rest of a redirect's body: the connection can be used again where it is short.
@@ -269,6 +283,15 @@ impl Get {
         trace.request(&request);
         fetch.facts.url = fetch.uri.clone();
         fetch.facts.method = request.method().to_string();
+        fetch.facts.sent_bytes = request.body().size_hint().exact().unwrap_or(0);
+        fetch.facts.redirect_time = match fetch.facts.redirects {
+            0 => Duration::ZERO,
+            _ => fetch.facts.began.elapsed(),
+        };
+        let referer = request.headers().get(REFERER);
+        fetch.facts.referer = referer.map_or(String::new(), |referer| {
+            String::from_utf8_lossy(referer.as_bytes()).into_owned()
+        });
         let interims = Interims::default();
         let request = interims.of(RequestBuilder::from_parts(&self.client, request));
         let response = request.send().await;
@@ -307,39 +330,50 @@ impl Get {
         if from > 0 && resume::is_whole(head.status, &head.headers, from)? {
             return Ok(());
         }
+        self.options.conditions.save(&head.headers)?;
         let length = head.headers.get(CONTENT_LENGTH);
-        let (path, is_new) = self.path(&fetch.place, &fetch.uri, &head.headers)?;
-        fetch.facts.file = path
-            .as_ref()
-            .map_or(String::new(), |path| path.display().to_string());
+        let modified = head.headers.get(LAST_MODIFIED).cloned();
+        let declared = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        self.options.output.check_size(declared.unwrap_or(0))?;
+        let (path, is_new) = self
+            .options
+            .output
+            .path(&fetch.place, &fetch.uri, &head.headers)?;
+        let shown = path.as_ref().map(|path| path.display().to_string());
+        fetch.facts.file = shown.unwrap_or_default();
         let mut output = Output::open(
             path.as_deref(),
             Opening {
                 from,
-                expected: length.and_then(|length| length.to_str().ok()?.parse().ok()),
+                expected: declared,
                 is_new,
                 creates_folders: self.options.output.create_dirs,
-                is_silent: self.options.output.silent,
+                is_silent: self.options.output.hides_progress(),
             },
         )?;
         if self.options.output.include || self.options.head {
             output.write(written_heads.as_bytes())?;
         }
-        let mut body = match self.options.raw {
+        let body = match self.options.raw {
             true => body,
-            false => decoded(Response::from_parts(head, body))?,
+            false => coding::decoded(Response::from_parts(head, body))?,
         };
-        let mut pace = Pace::new(self.options.limit_rate);
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| exit::of(&trace.failed(error), true))?;
-            trace.frame(&frame);
-            if let Ok(data) = frame.into_data() {
-                output.write(&data)?;
-                fetch.facts.body_bytes += data.len() as u64;
-                pace.spend(data.len()).await;
+        let trailers = match self.options.head {
+            // With -X it is not HEAD; nothing but the head is written all the same.
+            true => String::new(),
+            false => {
+                self.copy(trace, &mut fetch.facts, body, &mut output)
+                    .await?
             }
+        };
+        if self.options.output.include {
+            output.write(trailers.as_bytes())?;
         }
         output.close()?;
+        self.heads.borrow_mut().write(&trailers)?;
+        if let Some(path) = path.filter(|_| self.options.output.remote_time) {
+            output::set_time(&path, modified.as_ref());
+        }
         trace.end();
         match refusal.filter(|_| self.options.fail_with_body) {
             Some(refusal) => Err(refusal),
@@ -347,37 +381,46 @@ impl Get {
         }
     }
 
-    /// The file for a body, and whether the server chose its name; `None`: standard output.
-    fn path(
+    /// Writes a body; its trailers as -i has them.
+    async fn copy(
         &self,
-        place: &Destination,
-        uri: &Uri,
-        fields: &http::HeaderMap,
-    ) -> Result<(Option<PathBuf>, bool), Failure> {
-        match place {
-            Destination::Stdout => Ok((None, false)),
-            Destination::File(path) => Ok((Some(path.clone()), false)),
-            Destination::RemoteName => {
-                let disposition = fields.get(CONTENT_DISPOSITION);
-                let named = disposition.and_then(|value| output::name_in(value.to_str().ok()?));
-                match named {
-                    Some(name) => Ok((Some(name), true)),
-                    None => output::name_of(uri.path()).map(|name| (Some(name), false)),
+        trace: &Trace,
+        facts: &mut Facts,
+        mut body: Body,
+        output: &mut Output,
+    ) -> Result<String, Failure> {
+        let mut trailers = String::new();
+        let mut pace = Pace::new(self.options.limit_rate);
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| exit::of(&trace.failed(error), true))?;
+            trace.frame(&frame);
+            let data = match frame.into_data() {
+                Ok(data) => data,
+                Err(frame) => {
+                    trailers = heads::fields_text(&frame.into_trailers().unwrap_or_default());
+                    continue;
                 }
-            }
+            };
+            facts.body_bytes += data.len() as u64;
+            self.options.output.check_size(facts.body_bytes)?;
+            output.write(&data)?;
+            pace.spend(data.len()).await;
         }
+        Ok(trailers)
     }
 
     fn write_out(&self, facts: &Facts) -> Result<(), Failure> {
         let Some(format) = &self.format else {
             return Ok(());
         };
-        let (text, unknown) = write_out::filled(format, facts);
-        for name in unknown {
+        let filled = write_out::filled(format, facts);
+        for name in filled.unknown {
             report!("trunkline: -w knows no variable {name:?}");
         }
+        // Standard error may be closed: what is said there is beside the work.
+        let _ = io::stderr().write_all(filled.err.as_bytes());
         let mut output = Output::open(None, Opening::default())?;
-        output.write(text.as_bytes())?;
+        output.write(filled.out.as_bytes())?;
         output.close()
     }
 }
@@ -395,49 +438,4 @@ fn target_of(url: &str) -> Result<(Target, Option<String>), Failure> {
             false => exit::URL,
         })
     })
-}
-
-/// Where the answer leads, if it leads anywhere.
-fn redirect(
-    from: &Uri,
-    response: &Response<Body>,
-) -> Option<Result<(Target, Option<String>), Failure>> {
-    let leads = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
-    let location = response.headers().get(LOCATION);
-    // One without a value leads nowhere.
-    let location = location.filter(|location| leads && !location.is_empty())?;
-    let next = || {
-        let text = location.to_str().map_err(|_| "it is not text".to_owned())?;
-        let base = url::Url::parse(&from.to_string()).map_err(|error| error.to_string())?;
-        let mut next = base.join(text).map_err(|error| error.to_string())?;
-        next.set_fragment(None);
-        target::with_credentials(next.as_str()).map_err(|failure| failure.to_string())
-    };
-    Some(next().map_err(|why| {
-        let text = format!("the redirect to {location:?} cannot be followed: {why}");
-        Failure::new(exit::SCHEME, text)
-    }))
-}
-
-/// The body without its content codings.
-fn decoded(response: Response<Body>) -> Result<Body, Failure> {
-    let response = response.decompressed();
-    let coding = response.headers().get(CONTENT_ENCODING);
-    if let Some(coding) = coding.filter(|coding| !matches!(coding.as_bytes(), b"identity" | b""))
-        && !response.body().is_end_stream()
-    {
-        return Err(Failure::new(
-            exit::CODING,
-            match response.status() {
-                StatusCode::PARTIAL_CONTENT => {
-                    "a part of a compressed body does not decode; --raw writes it as it is"
-                        .to_owned()
-                }
-                _ => format!(
-                    "the server used content-encoding {coding:?}, which was not asked for; --raw writes it as it is"
-                ),
-            },
-        ));
-    }
-    Ok(response.into_body())
 }

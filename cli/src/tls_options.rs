@@ -11,6 +11,12 @@ pub(crate) struct TlsOptions {
     /// Do not verify the server's certificate.
     #[arg(short = 'k', long)]
     insecure: bool,
+    /// TLS 1.2 and newer: done in any case.
+    #[arg(long = "tlsv1.2", overrides_with = "only_tls13")]
+    tls12: bool,
+    /// TLS 1.3 alone.
+    #[arg(long = "tlsv1.3")]
+    only_tls13: bool,
     /// Believe the certificates in this PEM file too, by OpenSSL's rules: a server's own certificate may be among them.
     #[arg(long, value_name = "FILE")]
     cacert: Option<PathBuf>,
@@ -31,6 +37,9 @@ impl TlsOptions {
         let mut tls = ClientTls::new();
         if self.insecure {
             tls = tls.insecure();
+        }
+        if self.only_tls13 {
+            tls = tls.only_tls13();
         }
         if let Some(path) = &self.cacert {
             // One that `openssl req -x509` has made says that it is an authority.

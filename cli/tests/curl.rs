@@ -137,6 +137,7 @@ fn outcome(program: &[&str], arguments: &[&str], input: &str, answer: Answer) ->
     folder.file("f", b"x\ny\r\nz");
     folder.file("page.html", b"<p>");
     folder.file("part", b"he");
+    folder.file("tag", b"\"v1\"\n");
     folder.file("lines", b"x-a: 1\nX-B: 2\n");
     folder.file("netrc", NETRC);
     let filled = arguments.iter().map(|argument| {
@@ -205,6 +206,10 @@ fn moved(status: &str, location: &str, asked: &SeenRequest) -> String {
     )
 }
 
+fn chunks_with_trailers(_: &SeenRequest, _: usize) -> String {
+    "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n2\r\nhi\r\n0\r\nx-sum: 1\r\n\r\n".to_owned()
+}
+
 /// Compares them on each command line.
 fn compare(cases: &[(&[&str], &str, Answer)]) {
     let Ok(version) = Command::new("curl").arg("--version").output() else {
@@ -262,6 +267,26 @@ fn a_request_is_made_as_curl_makes_it() {
             &["-A", "", "URL"],
             &["-e", "", "URL"],
             &["-e", "http://r/", "URL"],
+            &["-e", ";auto", "URL"],
+            &[
+                "-q",
+                "--tlsv1.2",
+                "-sS",
+                "-N",
+                "--basic",
+                "-u",
+                "a:b",
+                "URL",
+            ],
+            &[
+                "--proto",
+                "=https,http",
+                "--tcp-nodelay",
+                "--no-progress-meter",
+                "URL",
+            ],
+            &["--url-query", "a=b c", "--url-query", "+d=e+f", "URL/x?y"],
+            &["-x", "127.0.0.1:PORT", "-U", "u:p", "http://a.example/x"],
             &["-r", "0-3", "URL"],
             &["-r", "-3", "URL"],
             &["-m", "5", "--connect-timeout", "2.5", "URL"],
@@ -269,6 +294,11 @@ fn a_request_is_made_as_curl_makes_it() {
             &["-H", "x-a;", "URL"],
             &["-H", "x-a:   v  ", "URL"],
             &["-H", "x-a: 1", "-H", "x-a:", "URL"],
+            &["-z", "Wed, 21 Oct 2015 07:28:00 GMT", "URL"],
+            &["-z", "-Wed, 21 Oct 2015 07:28:00 GMT", "URL"],
+            &["--etag-compare", "tag", "URL"],
+            &["--etag-compare", "missing", "URL"],
+            &["--etag-save", "saved", "URL"],
             &["-H", "referer:", "-e", "http://r/", "URL"],
             &["-H", "host: a.example", "URL"],
             &["-H", "@lines", "URL"],
@@ -276,6 +306,7 @@ fn a_request_is_made_as_curl_makes_it() {
             &["-X", "delete", "URL"],
             &["-X", "OPTIONS", "URL"],
             &["-I", "URL"],
+            &["-I", "-X", "GET", "URL"],
             &["-x", "127.0.0.1:PORT", "-u", "a:b", "http://a.example/x?y"],
             &["-x", "http://u:p@127.0.0.1:PORT", "http://a.example/x"],
             &["--noproxy", "127.0.0.1", "-x", "127.0.0.1:1", "URL"],
@@ -434,6 +465,15 @@ fn a_body_is_made_as_curl_makes_it() {
             &["-F", "a=\"b;c\"", "URL"],
             &["-F", "a=@\"f\"", "URL"],
             &["-F", "a=1", "-X", "PUT", "URL"],
+            &[
+                "--form-string",
+                "a=@f;type=x",
+                "-F",
+                "b=@f",
+                "--form-string",
+                "c=",
+                "URL",
+            ],
         ],
     );
 }
@@ -485,6 +525,25 @@ fn an_answer_is_written_as_curl_writes_it() {
                 "DELETE",
             ],
             &["-C", "-", "-o", "new", "URL"],
+            &["--output-dir", ".", "-O", "URL/named"],
+            &["--output-dir", "no/such", "-o", "out", "URL"],
+            &["--max-filesize", "6", "URL"],
+            &["--max-filesize", "5", "-o", "out", "URL"],
+            &["-R", "-o", "out", "URL"],
+            &[
+                "-w",
+                "%{stderr}a%{stdout}%{num_headers} %{urlnum} %{url} %{referer}%{onerror}b",
+                "-e",
+                "http://r/",
+                "URL/x",
+            ],
+            &[
+                "-d",
+                "abc",
+                "-w",
+                "%{size_upload} %{ssl_verify_result}",
+                "URL",
+            ],
         ],
     );
     compare(&[
@@ -504,6 +563,27 @@ fn an_answer_is_written_as_curl_writes_it() {
         (&["-OJ", "URL/x"], "", |_, _| {
             "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\ncontent-disposition: attachment; filename=\"f\"\r\n\r\nhi".to_owned()
         }),
+        (&["-i", "-D", "heads", "URL"], "", chunks_with_trailers),
+        (
+            &[
+                "--etag-save",
+                "saved",
+                "--etag-compare",
+                "tag",
+                "-w",
+                "%{http_code}",
+                "URL",
+            ],
+            "",
+            |_, _| {
+                "HTTP/1.1 304 Not Modified\r\netag: \"v1\"\r\nconnection: close\r\n\r\n".to_owned()
+            },
+        ),
+        (&["--etag-save", "saved", "-o", "out", "URL"], "", |_, _| {
+            "HTTP/1.1 200 OK\r\netag: \"v2\"\r\ncontent-length: 2\r\nconnection: close\r\n\r\nhi"
+                .to_owned()
+        }),
+        (&["-D", "-", "-o", "out", "URL"], "", chunks_with_trailers),
         (&["-C", "2", "-o", "part", "URL"], "", |_, _| {
             "HTTP/1.1 206 Partial Content\r\ncontent-length: 4\r\nconnection: close\r\ncontent-range: bytes 2-5/6\r\n\r\nllo\n".to_owned()
         }),
@@ -550,6 +630,17 @@ fn redirects_are_followed_as_curl_follows_them() {
                 ],
                 &["-w", "%{redirect_url}", "-o", "out", "URL/x"],
                 &["-L", "--max-redirs", "0", "URL/x"],
+                &[
+                    "-L",
+                    "--post301",
+                    "--post302",
+                    "--post303",
+                    "-d",
+                    "a=1",
+                    "URL/x",
+                ],
+                &["-L", "-e", "http://r/;auto", "URL/x"],
+                &["-L", "--proto-redir", "=https", "URL/x"],
             ],
         );
     }
@@ -563,6 +654,11 @@ fn redirects_are_followed_as_curl_follows_them() {
         (&["-L", "-u", "a:b", "URL/x"], "", |asked, _| {
             moved("302 Found", "http://localhost:PORT/y", asked)
         }),
+        (
+            &["--location-trusted", "-u", "a:b", "URL/x"],
+            "",
+            |asked, _| moved("302 Found", "http://localhost:PORT/y", asked),
+        ),
     ]);
 }
 
@@ -578,6 +674,9 @@ fn a_failure_has_curls_exit_code() {
             &["foo://a/"],
             &["https://127.0.0.1:1/"],
             &["--no-such-flag", "URL"],
+            &["--proto", "=https", "URL"],
+            &["--proto", "-http", "URL"],
+            &["--fail-early", "http://127.0.0.1:1/", "URL"],
             &["-I", "-d", "a=1", "URL"],
         ],
     );
@@ -602,8 +701,20 @@ fn a_failure_has_curls_exit_code() {
         (&["URL"], "", |_, _| {
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n5\r\nabcde\r\n".to_owned()
         }),
+        (&["--remove-on-error", "-o", "out", "URL"], "", |_, _| {
+            "HTTP/1.1 200 OK\r\ncontent-length: 10\r\nconnection: close\r\n\r\nabc".to_owned()
+        }),
         (&["-m", "0.3", "URL"], "", |_, _| {
             "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc".to_owned()
         }),
     ]);
+}
+
+#[test]
+fn a_tunnel_that_a_proxy_refuses_exits_with_56() {
+    let refuses: Answer =
+        |_, _| "HTTP/1.1 403 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned();
+    let arguments = ["-x", "http://127.0.0.1:PORT", "https://a.example/"];
+    let ours = outcome(&[BINARY, "get", "-sS"], &arguments, "", refuses);
+    assert_eq!(ours.code, Some(56));
 }

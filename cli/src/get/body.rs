@@ -22,21 +22,76 @@ pub(super) struct BodyOptions {
     #[command(flatten)]
     pub(super) data: Data,
     /// Put what -d and its kin give behind the `?` of the URL, and GET it.
-    #[arg(short = 'G', long, conflicts_with_all = ["form", "upload_file"])]
+    #[arg(short = 'G', long, conflicts_with_all = ["form", "form-string", "upload_file"])]
     pub(super) get: bool,
-    /// A part of a form, multipart/form-data: `name=text`, `name=@FILE` for a file, `name=<FILE` for a text out
-    /// of one; behind it `;type=TYPE` and `;filename=NAME`. May be repeated; the method becomes POST.
-    #[arg(short = 'F', long = "form", value_name = "PART", conflicts_with_all = Kind::NAMES)]
-    pub(super) form: Vec<String>,
+    #[command(flatten)]
+    form: FormFlags,
+    /// Put this behind the `?` of the URL, percent-encoded as --data-urlencode has it; as it is behind a `+`. May be repeated.
+    #[arg(long, value_name = "DATA")]
+    url_query: Vec<String>,
     /// PUT this file (`-` for standard input). A URL that ends with `/` gets its name.
-    #[arg(short = 'T', long, value_name = "FILE", conflicts_with_all = Kind::NAMES, conflicts_with = "form")]
+    #[arg(short = 'T', long, value_name = "FILE", conflicts_with_all = Kind::NAMES, conflicts_with_all = ["form", "form-string"])]
     pub(super) upload_file: Option<PathBuf>,
 }
 
 impl BodyOptions {
     /// The parts of -F.
     pub(super) fn parts(&self) -> Result<Vec<FormPart>, Failure> {
-        self.form.iter().map(|part| FormPart::parse(part)).collect()
+        let parts = self.form.0.iter();
+        let parts = parts.map(|(is_plain, part)| match is_plain {
+            true => FormPart::plain(part),
+            false => FormPart::parse(part),
+        });
+        parts.collect()
+    }
+    /// What belongs behind the `?` of each URL; `None`: nothing.
+    pub(super) fn query(&self) -> Result<Option<Vec<u8>>, Failure> {
+        let mut pieces = Vec::new();
+        for text in &self.url_query {
+            pieces.push(match text.strip_prefix('+') {
+                Some(text) => text.as_bytes().to_vec(),
+                None => encoded(text)?,
+            });
+        }
+        if self.get {
+            pieces.extend(self.data.bytes()?);
+        }
+        Ok((!pieces.is_empty()).then(|| pieces.join(&b'&')))
+    }
+}
+
+/// -F and --form-string, in the order of the command line; true: a text as it is.
+#[derive(Clone, Debug, Default)]
+struct FormFlags(Vec<(bool, String)>);
+
+impl Args for FormFlags {
+    fn augment_args(command: Command) -> Command {
+        let arg = |name| {
+            let arg = Arg::new(name).long(name).value_name("PART");
+            arg.action(ArgAction::Append)
+                .conflicts_with_all(Kind::NAMES)
+        };
+        command.args([
+            arg("form").short('F').help(
+                "A part of a form, multipart/form-data: `name=text`, `name=@FILE` for a file, `name=<FILE` for a text out \
+                 of one; behind it `;type=TYPE` and `;filename=NAME`. May be repeated; the method becomes POST",
+            ),
+            arg("form-string").help("As -F, where @, < and ; are letters like others"),
+        ])
+    }
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for FormFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let flags = [(false, "form"), (true, "form-string")];
+        Ok(Self(given::values(matches, &flags)))
+    }
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use std::fmt::Display;
-use trunkline::{Error, ErrorKind, Fault};
+use trunkline::{Error, ErrorKind, Fault, ProxyRefusal};
 
 /// The scheme is none of ours.
 pub(super) const SCHEME: u8 = 1;
@@ -36,11 +36,13 @@ const EMPTY: u8 = 52;
 const RECEIVING: u8 = 56;
 /// The server's certificate was refused.
 const CERTIFICATE: u8 = 60;
+/// The body is larger than --max-filesize.
+pub(super) const LARGE: u8 = 63;
 /// A content coding that cannot be decoded.
 pub(super) const CODING: u8 = 61;
 /// HTTP/2 or HTTP/3: the server reset the stream.
 const STREAM: u8 = 92;
-/// A proxy refused.
+/// A SOCKS proxy refused.
 const PROXY: u8 = 97;
 
 /// A file to be sent cannot be read.
@@ -54,6 +56,10 @@ pub(super) fn of(error: &Error, has_head: bool) -> Failure {
         _ if error.fault() == Fault::Config => return Failure::usage(format_args!("{error:#}")),
         _ if error.is_decode() => CODING,
         ErrorKind::Resolve => RESOLVE,
+        // A tunnel by CONNECT is refused by a response.
+        ErrorKind::Proxy if matches!(error.proxy_refusal(), Some(ProxyRefusal::Status(_))) => {
+            RECEIVING
+        }
         ErrorKind::Proxy => PROXY,
         ErrorKind::Timeout => TIME,
         _ if error.is_connect() && error.is_timeout() => TIME,

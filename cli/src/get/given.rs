@@ -1,10 +1,16 @@
-//! Values of the command line: their order, and the files that they name.
+//! Values of the command line: their order, what they stand for, and the files that they name.
 
 use super::exit;
 use crate::failure::Failure;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
+use http::HeaderValue;
 use std::io::Read;
+use std::time::Duration;
+
+/// A day: a longer wait is a slip of the keyboard.
+const SECONDS_MAX: f64 = 86_400.0;
 
 /// The values of these flags, each with its flag, in the order of the command line.
 pub(super) fn values<K: Copy>(matches: &ArgMatches, flags: &[(K, &str)]) -> Vec<(K, String)> {
@@ -36,4 +42,27 @@ pub(super) fn read(path: &str) -> Result<Vec<u8>, Failure> {
         _ => std::fs::read(path),
     };
     read.map_err(|error| exit::unread(path, &error))
+}
+
+/// A time of a flag; 0: no bound, as with curl.
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().unwrap_or(f64::NAN);
+    match (0.0..=SECONDS_MAX).contains(&seconds) {
+        true => Ok(Duration::from_secs_f64(seconds)),
+        false => Err(format!("it must be 0 to {SECONDS_MAX} seconds")),
+    }
+}
+
+/// An authorization of the scheme Basic.
+pub(super) fn basic(flag: &str, credentials: &str) -> Result<HeaderValue, Failure> {
+    let encoded = BASE64_STANDARD.encode(credentials);
+    let mut basic = value(flag, &format!("Basic {encoded}"))?;
+    basic.set_sensitive(true);
+    Ok(basic)
+}
+
+/// The field value of a flag.
+pub(super) fn value(flag: &str, text: &str) -> Result<HeaderValue, Failure> {
+    let value = HeaderValue::from_str(text);
+    value.map_err(|_| Failure::usage(format_args!("{flag} {text:?} has a control character")))
 }

@@ -2,21 +2,20 @@
 
 use super::body::BodyOptions;
 use super::cookies::CookieOptions;
-use super::given;
+use super::given::{self, seconds};
+use super::output::conditions::ConditionOptions;
 use super::output::{OutputOptions, pace, resume};
 use super::route::RouteOptions;
 use super::route::netrc::NetrcOptions;
+use super::route::redirects::RedirectOptions;
+use super::route::retries::RetryOptions;
 use crate::tls_options::TlsOptions;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Redirects followed with `-L` where `--max-redirs` sets no other number (curl's).
-const REDIRECTS_MAX: u32 = 50;
 /// URLs at once with `-Z` where `--parallel-max` sets no other number (curl's).
 const PARALLEL_MAX: u16 = 50;
-/// A day: a longer wait is a slip of the keyboard.
-const SECONDS_MAX: f64 = 86_400.0;
 
 /// Flags of `get`. As with curl, a flag that is given twice counts as it was given last.
 #[derive(Args)]
@@ -36,7 +35,7 @@ pub(crate) struct GetOptions {
     #[command(flatten)]
     pub(super) body: BodyOptions,
     /// HEAD: write the answer's head alone.
-    #[arg(short = 'I', long, conflicts_with_all = ["form", "upload_file"])]
+    #[arg(short = 'I', long, conflicts_with_all = ["form", "form-string", "upload_file"])]
     pub(super) head: bool,
     /// Basic authentication, `user:password`; also as `http://user:password@host/`.
     #[arg(short, long)]
@@ -49,7 +48,7 @@ pub(crate) struct GetOptions {
     /// The field user-agent; an empty name sends none.
     #[arg(short = 'A', long, value_name = "NAME")]
     pub(super) user_agent: Option<String>,
-    /// The field referer.
+    /// The field referer; with `;auto` behind it redirects name the URL that led there.
     #[arg(short = 'e', long, value_name = "URL")]
     pub(super) referer: Option<String>,
     #[command(flatten)]
@@ -66,11 +65,10 @@ pub(crate) struct GetOptions {
         allow_hyphen_values = true
     )]
     pub(super) range: Option<String>,
-    /// Times to try again after errors that can pass and the statuses 429, 502, 503 and 504, with pauses that
-    /// grow or that the server asks for; only methods that do no harm twice, such as GET and PUT, unless nothing
-    /// was sent.
-    #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(0..=100))]
-    pub(super) retry: Option<u32>,
+    #[command(flatten)]
+    pub(super) conditions: ConditionOptions,
+    #[command(flatten)]
+    pub(super) retries: RetryOptions,
     /// The method, of redirected requests too.
     #[arg(short = 'X', long = "request")]
     pub(super) method: Option<String>,
@@ -90,12 +88,8 @@ pub(crate) struct GetOptions {
     /// opens if its name ends in `.sqlog`.
     #[arg(long, visible_alias = "trace", value_name = "FILE")]
     pub(super) qlog: Option<PathBuf>,
-    /// Follow redirects.
-    #[arg(short = 'L', long)]
-    pub(super) location: bool,
-    /// Redirects to follow at most.
-    #[arg(long, value_name = "TIMES", default_value_t = REDIRECTS_MAX)]
-    pub(super) max_redirs: u32,
+    #[command(flatten)]
+    pub(super) redirects: RedirectOptions,
     /// Exit with 22 when the status is 400 or more, and write no body.
     #[arg(short, long)]
     pub(super) fail: bool,
@@ -125,6 +119,9 @@ pub(crate) struct GetOptions {
     /// Bytes per second at which a body is read, as 1000, 100K or 2M.
     #[arg(long, value_name = "RATE", value_parser = pace::rate)]
     pub(super) limit_rate: Option<u64>,
+    /// Fetch no further URL behind one that failed.
+    #[arg(long)]
+    pub(super) fail_early: bool,
     /// Fetch all URLs at once and not one after the other.
     #[arg(short = 'Z', long)]
     pub(super) parallel: bool,
@@ -133,6 +130,10 @@ pub(crate) struct GetOptions {
     pub(super) parallel_max: u16,
     #[command(flatten)]
     pub(super) route: RouteOptions,
+    /// For command lines of curl: there is no file of settings, -u is basic authentication, and small packets are not
+    /// held back.
+    #[arg(short = 'q', long = "disable", aliases = ["basic", "tcp-nodelay"], action = ArgAction::Count)]
+    as_curl: u8,
 }
 
 /// The URLs, in the order of the command line.
@@ -163,14 +164,5 @@ impl FromArgMatches for Urls {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
-    }
-}
-
-/// A time of a flag; 0: no bound, as with curl.
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().unwrap_or(f64::NAN);
-    match (0.0..=SECONDS_MAX).contains(&seconds) {
-        true => Ok(Duration::from_secs_f64(seconds)),
-        false => Err(format!("it must be 0 to {SECONDS_MAX} seconds")),
     }
 }

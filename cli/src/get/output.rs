@@ -1,14 +1,18 @@
 //! The place that an answer is written to: standard output, or a file with a progress bar on a terminal.
 
+pub(super) mod coding;
+pub(super) mod conditions;
 pub(super) mod heads;
 pub(super) mod pace;
 pub(super) mod resume;
 pub(super) mod trace;
 pub(super) mod write_out;
 
-use super::given;
+use super::{exit, given};
 use crate::failure::Failure;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use http::header::CONTENT_DISPOSITION;
+use http::{HeaderMap, HeaderValue, Uri};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
@@ -25,9 +29,21 @@ pub(super) struct OutputOptions {
     /// With -O: name the file as the answer's content-disposition does; one that is there is not overwritten.
     #[arg(short = 'J', long, requires = "remote-name")]
     pub(super) remote_header_name: bool,
-    /// Make the folders of -o.
+    /// The folder of -o and -O.
+    #[arg(long, value_name = "FOLDER")]
+    output_dir: Option<PathBuf>,
+    /// Make the folders of -o and --output-dir.
     #[arg(long)]
     pub(super) create_dirs: bool,
+    /// Remove the file of -o or -O where its URL failed.
+    #[arg(long)]
+    pub(super) remove_on_error: bool,
+    /// Give the file of -o or -O the time of the answer's last-modified.
+    #[arg(short = 'R', long)]
+    pub(super) remote_time: bool,
+    /// The largest body in bytes; exit with 63 where it is larger.
+    #[arg(long, value_name = "BYTES", value_parser = pace::rate)]
+    max_filesize: Option<u64>,
     /// Write the heads of the answers before the body: redirects and 1xx too.
     #[arg(short, long)]
     pub(super) include: bool,
@@ -45,8 +61,14 @@ pub(super) struct OutputOptions {
     #[arg(short = 'S', long)]
     pub(super) show_error: bool,
     /// A progress bar: there in any case on a terminal, but for -s.
-    #[arg(short = '#', long)]
+    #[arg(short = '#', long, overrides_with = "no_progress_meter")]
     progress_bar: bool,
+    /// No progress bar.
+    #[arg(long)]
+    no_progress_meter: bool,
+    /// Write each piece as it comes: done in any case.
+    #[arg(short = 'N', long)]
+    no_buffer: bool,
 }
 
 impl OutputOptions {
@@ -57,6 +79,51 @@ impl OutputOptions {
             true => Destination::RemoteName,
             false => Destination::Stdout,
         })
+    }
+    /// A path of -o or -O in the folder of --output-dir.
+    pub(super) fn in_folder(&self, path: PathBuf) -> PathBuf {
+        match &self.output_dir {
+            Some(folder) => folder.join(path),
+            None => path,
+        }
+    }
+    /// The file for a body, and whether the server chose its name; `None`: standard output.
+    pub(super) fn path(
+        &self,
+        place: &Destination,
+        uri: &Uri,
+        fields: &HeaderMap,
+    ) -> Result<(Option<PathBuf>, bool), Failure> {
+        match place {
+            Destination::Stdout => Ok((None, false)),
+            Destination::File(path) => Ok((Some(self.in_folder(path.clone())), false)),
+            Destination::RemoteName => {
+                let disposition = fields.get(CONTENT_DISPOSITION);
+                let named = disposition.and_then(|value| name_in(value.to_str().ok()?));
+                match named {
+                    Some(name) => Ok((Some(self.in_folder(name)), true)),
+                    None => name_of(uri.path()).map(|name| (Some(self.in_folder(name)), false)),
+                }
+            }
+        }
+    }
+
+    /// Checks a number of bytes of a body.
+    ///
+    /// # Errors
+    /// There are more than --max-filesize.
+    pub(super) fn check_size(&self, bytes: u64) -> Result<(), Failure> {
+        // 0 is no bound, as with curl.
+        match self.max_filesize {
+            Some(max) if max > 0 && bytes > max => {
+                let text = format_args!("the body is larger than {max} bytes");
+                Err(Failure::new(exit::LARGE, text))
+            }
+            _ => Ok(()),
+        }
+    }
+    pub(super) fn hides_progress(&self) -> bool {
+        self.silent || self.no_progress_meter
     }
     pub(super) fn hides_errors(&self) -> bool {
         self.silent && !self.show_error
@@ -231,6 +298,15 @@ fn file(path: &Path, how: Opening) -> io::Result<File> {
         0 if how.is_new => OpenOptions::new().write(true).create_new(true).open(path),
         0 => File::create(path),
         from => resume::open_at(path, from),
+    }
+}
+
+/// Gives a file the time of a field, if it has one. What the file holds does not depend on it.
+pub(super) fn set_time(path: &Path, modified: Option<&HeaderValue>) {
+    let time = modified.and_then(|value| httpdate::parse_http_date(value.to_str().ok()?).ok());
+    if let Some(time) = time {
+        let file = OpenOptions::new().write(true).open(path);
+        let _ = file.and_then(|file| file.set_modified(time));
     }
 }
 

@@ -5,11 +5,12 @@ mod credentials;
 pub(super) mod glob;
 
 use super::body::form::{self, FormPart};
+use super::given::{basic, value};
 use super::options::GetOptions;
+use super::route::redirects::RedirectOptions;
 use super::{CODINGS, body, exit, given};
 use crate::failure::Failure;
 use crate::target;
-use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, COOKIE, RANGE, REFERER, USER_AGENT,
@@ -30,6 +31,8 @@ pub(super) struct RequestTemplate {
     is_method_given: bool,
     fields: HeaderMap,
     content: Content,
+    /// A redirect names the URL that led there.
+    names_referer: bool,
 }
 
 #[derive(Clone)]
@@ -62,6 +65,7 @@ impl RequestTemplate {
             is_method_given: options.method.is_some(),
             fields: fields(options)?,
             content,
+            names_referer: referer(options).1,
         })
     }
 
@@ -122,19 +126,32 @@ impl RequestTemplate {
 
     /// RFC 9110 section 15.4: 303 turns into GET, and so by custom do 301 and 302 after POST; the body is left out
     /// then, and a method given by -X stays, as with curl. A field that was meant for one origin does not go to another.
-    pub(super) fn redirect(&mut self, status: StatusCode, from: &Uri, to: &Uri) {
+    pub(super) fn redirect(
+        &mut self,
+        status: StatusCode,
+        (from, to): (&Uri, &Uri),
+        options: &RedirectOptions,
+    ) {
         let is_post = self.method == Method::POST
             || matches!(self.content, Content::Bytes(_) | Content::Form(_));
         let custom = matches!(status, StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND) && is_post;
-        if (status == StatusCode::SEE_OTHER && self.method != Method::HEAD) || custom {
+        let becomes_get =
+            (status == StatusCode::SEE_OTHER && self.method != Method::HEAD) || custom;
+        if becomes_get && !(is_post && options.keeps_post(status)) {
             self.content = Content::None;
             self.fields.remove(CONTENT_TYPE);
             if !self.is_method_given {
                 self.method = Method::GET;
             }
         }
-        if (from.scheme(), from.authority()) != (to.scheme(), to.authority()) {
+        let is_other = (from.scheme(), from.authority()) != (to.scheme(), to.authority());
+        if is_other && !options.location_trusted {
             credentials::remove(&mut self.fields);
+        }
+        if self.names_referer
+            && let Ok(value) = HeaderValue::try_from(from.to_string())
+        {
+            self.fields.insert(REFERER, value);
         }
     }
 }
@@ -198,10 +215,10 @@ fn fields(options: &GetOptions) -> Result<HeaderMap, Failure> {
     }
     // As -H `user-agent:` and `referer:` do.
     for (text, name) in [
-        (&options.user_agent, USER_AGENT),
-        (&options.referer, REFERER),
+        (options.user_agent.as_deref(), USER_AGENT),
+        (referer(options).0, REFERER),
     ] {
-        if text.as_deref() == Some("") {
+        if text == Some("") {
             removed.push(name);
         }
     }
@@ -209,6 +226,15 @@ fn fields(options: &GetOptions) -> Result<HeaderMap, Failure> {
         fields.remove(name);
     }
     Ok(fields)
+}
+
+/// The field of -e, and whether redirects name the URL that led there (`;auto`).
+fn referer(options: &GetOptions) -> (Option<&str>, bool) {
+    let given = options.referer.as_deref();
+    match given.and_then(|text| text.strip_suffix(";auto")) {
+        Some(url) => (Some(url).filter(|url| !url.is_empty()), true),
+        None => (given, false),
+    }
 }
 
 /// Fields that flags other than -H stand for.
@@ -227,7 +253,7 @@ fn printed(options: &GetOptions) -> Result<Vec<(HeaderName, HeaderValue)>, Failu
     }
     let texts = [
         (USER_AGENT, "-A", options.user_agent.clone()),
-        (REFERER, "-e", options.referer.clone()),
+        (REFERER, "-e", referer(options).0.map(str::to_owned)),
         (COOKIE, "-b", options.cookies.given()),
         (
             RANGE,
@@ -240,22 +266,11 @@ fn printed(options: &GetOptions) -> Result<Vec<(HeaderName, HeaderValue)>, Failu
             fields.push((name, value(flag, &text)?));
         }
     }
+    fields.extend(options.conditions.fields()?);
     if options.body.data.is_json() {
         fields.extend([(CONTENT_TYPE, JSON), (ACCEPT, JSON)]);
     } else if !options.body.data.is_empty() && !options.body.get {
         fields.push((CONTENT_TYPE, FORM));
     }
     Ok(fields)
-}
-
-fn basic(flag: &str, credentials: &str) -> Result<HeaderValue, Failure> {
-    let encoded = BASE64_STANDARD.encode(credentials);
-    let mut basic = value(flag, &format!("Basic {encoded}"))?;
-    basic.set_sensitive(true);
-    Ok(basic)
-}
-
-fn value(flag: &str, text: &str) -> Result<HeaderValue, Failure> {
-    let value = HeaderValue::from_str(text);
-    value.map_err(|_| Failure::usage(format_args!("{flag} {text:?} has a control character")))
 }

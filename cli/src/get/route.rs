@@ -2,8 +2,11 @@
 
 mod connect_to;
 pub(super) mod netrc;
+pub(super) mod redirects;
+pub(super) mod retries;
 
 use super::exit;
+use super::given::basic;
 use crate::failure::Failure;
 use crate::system::through_unix_socket;
 use http::Uri;
@@ -18,6 +21,9 @@ pub(super) struct RouteOptions {
     /// (http_proxy, HTTPS_PROXY, ALL_PROXY, NO_PROXY).
     #[arg(short = 'x', long, value_name = "URL")]
     proxy: Option<String>,
+    /// Basic authentication at the proxy, `user:password`; also as `http://user:password@proxy`.
+    #[arg(short = 'U', long, value_name = "USER:PASSWORD")]
+    proxy_user: Option<String>,
     /// Hosts reached without a proxy, separated by commas; * for all.
     #[arg(long, value_name = "HOSTS")]
     noproxy: Option<String>,
@@ -52,6 +58,10 @@ impl RouteOptions {
             Some(url) => client.proxy(url),
             None => client.proxy_from_env(),
         };
+        if let Some(user) = &self.proxy_user {
+            let value = basic("-U", user)?;
+            client = client.proxy_authorization(value.to_str().unwrap_or_default());
+        }
         if let Some(hosts) = &self.noproxy {
             client = client.no_proxy(hosts);
         }

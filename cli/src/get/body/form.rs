@@ -69,6 +69,21 @@ impl FormPart {
         Ok(made)
     }
 
+    /// `name=text`, and nothing else.
+    pub(in crate::get) fn plain(part: &str) -> Result<Self, Failure> {
+        let (name, text) = part.split_once('=').ok_or_else(|| {
+            Failure::usage(format_args!(
+                "--form-string {part:?}: write it as name=text"
+            ))
+        })?;
+        Ok(Self {
+            name: name.to_owned(),
+            content: Content::Text(text.to_owned()),
+            media_type: None,
+            file_name: None,
+        })
+    }
+
     async fn part(&self) -> Result<Part, Failure> {
         let mut part = match &self.content {
             Content::Text(text) => Part::text(text),

@@ -1,7 +1,7 @@
 //! The heads of answers as -i and -D write them.
 
 use crate::failure::Failure;
-use http::{Response, Version};
+use http::{HeaderMap, Response, Version};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -66,7 +66,15 @@ pub(in crate::get) fn head_text<B>(response: &Response<B>) -> String {
             format!("{version:?} {} {reason}\r\n", status.as_u16())
         }
     };
-    for (name, value) in response.headers() {
+    text.push_str(&fields_text(response.headers()));
+    text.push_str("\r\n");
+    text
+}
+
+/// Fields as -i writes them, those of trailers too.
+pub(in crate::get) fn fields_text(fields: &HeaderMap) -> String {
+    let mut text = String::new();
+    for (name, value) in fields {
         // Writing to a String cannot fail.
         let _ = write!(
             text,
@@ -74,6 +82,5 @@ pub(in crate::get) fn head_text<B>(response: &Response<B>) -> String {
             String::from_utf8_lossy(value.as_bytes())
         );
     }
-    text.push_str("\r\n");
     text
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use trunkline::client::ConnectionUse;
 
 /// The variables that `%{json}` has.
-const IN_JSON: [&str; 25] = [
+const IN_JSON: [&str; 35] = [
     "content_type",
     "errormsg",
     "exitcode",
@@ -19,28 +19,38 @@ const IN_JSON: [&str; 25] = [
     "local_port",
     "method",
     "num_connects",
+    "num_headers",
     "num_redirects",
+    "proxy_ssl_verify_result",
     "redirect_url",
+    "referer",
     "remote_ip",
     "remote_port",
     "response_code",
     "scheme",
     "size_download",
     "size_header",
+    "size_upload",
     "speed_download",
+    "speed_upload",
+    "ssl_verify_result",
     "time_appconnect",
     "time_connect",
+    "time_namelookup",
     "time_pretransfer",
+    "time_redirect",
     "time_starttransfer",
     "time_total",
+    "url",
     "url_effective",
+    "urlnum",
 ];
 
 /// Whether the variable is a number in JSON, as in curl's.
 fn is_number(name: &str) -> bool {
     let (first, last) = (name.split('_').next(), name.rsplit('_').next());
-    name == "exitcode"
-        || last == Some("port")
+    matches!(name, "exitcode" | "urlnum")
+        || matches!(last, Some("port" | "result"))
         || matches!(first, Some("num" | "size" | "speed" | "time"))
 }
 
@@ -56,7 +66,15 @@ pub(in crate::get) struct Facts {
     pub(in crate::get) redirects: u32,
     /// Where the answer leads, followed or not.
     pub(in crate::get) redirect_url: Option<String>,
+    /// From the beginning to the request that led no further.
+    pub(in crate::get) redirect_time: Duration,
     pub(in crate::get) body_bytes: u64,
+    /// Of the request's body, where its length is known.
+    pub(in crate::get) sent_bytes: u64,
+    /// The URL as it was given, and its place among them.
+    pub(in crate::get) given: String,
+    pub(in crate::get) number: usize,
+    pub(in crate::get) referer: String,
     pub(in crate::get) head_bytes: u64,
     pub(in crate::get) file: String,
     pub(in crate::get) exit_code: u8,
@@ -74,7 +92,12 @@ impl Facts {
             connection: None,
             redirects: 0,
             redirect_url: None,
+            redirect_time: Duration::ZERO,
             body_bytes: 0,
+            sent_bytes: 0,
+            given: String::new(),
+            number: 0,
+            referer: String::new(),
             head_bytes: 0,
             file: String::new(),
             exit_code: 0,
@@ -119,7 +142,7 @@ impl Facts {
             "filename_effective" => self.file.clone(),
             "size_download" => self.body_bytes.to_string(),
             "size_header" => self.head_bytes.to_string(),
-            "speed_download" => self.speed().to_string(),
+            "speed_download" => self.speed(self.body_bytes).to_string(),
             "remote_ip" => peer.map_or(String::new(), |at| at.ip().to_string()),
             "remote_port" => peer.map_or(0, |at| at.port()).to_string(),
             "local_ip" => local.map_or(String::new(), |at| at.ip().to_string()),
@@ -129,6 +152,19 @@ impl Facts {
             "time_total" => seconds(self.began.elapsed()),
             "exitcode" => self.exit_code.to_string(),
             "errormsg" => self.error.clone(),
+            "num_headers" => {
+                let fields = self.head.as_ref().map(|(_, _, fields)| fields);
+                fields.map_or(0, HeaderMap::len).to_string()
+            }
+            "size_upload" => self.sent_bytes.to_string(),
+            "speed_upload" => self.speed(self.sent_bytes).to_string(),
+            "url" => self.given.clone(),
+            "urlnum" => self.number.to_string(),
+            "referer" => self.referer.clone(),
+            "ssl_verify_result" | "proxy_ssl_verify_result" => "0".to_owned(),
+            // A lookup is a part of the time to connect.
+            "time_namelookup" => seconds(Duration::ZERO),
+            "time_redirect" => seconds(self.redirect_time),
             "header_json" => self.fields_as_json(),
             "json" => self.as_json(),
             _ => return None,
@@ -181,8 +217,8 @@ impl Facts {
         })
     }
     /// Bytes per second.
-    fn speed(&self) -> u64 {
-        let speed = self.body_bytes as f64 / self.began.elapsed().as_secs_f64();
+    fn speed(&self, bytes: u64) -> u64 {
+        let speed = bytes as f64 / self.began.elapsed().as_secs_f64();
         // Beyond u64 only for a time of 0.
         speed as u64
     }
@@ -207,12 +243,30 @@ pub(in crate::get) fn format_of(given: Option<&str>) -> Result<Option<String>, F
     }
 }
 
-/// The format with the values of its variables. One that is not known stands for nothing and is among the
-/// second.
-pub(in crate::get) fn filled(format: &str, facts: &Facts) -> (String, Vec<String>) {
-    let (mut text, mut unknown) = (String::new(), Vec::new());
-    let mut rest = format;
-    while let Some(at) = rest.find(['%', '\\']) {
+/// A format with the values of its variables.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::get) struct Filled {
+    /// For standard output.
+    pub(in crate::get) out: String,
+    /// For standard error: what is behind `%{stderr}`.
+    pub(in crate::get) err: String,
+    /// Variables that are not known, which stand for nothing.
+    pub(in crate::get) unknown: Vec<String>,
+}
+
+/// Fills the format. What is behind `%{onerror}` counts where the URL failed.
+pub(in crate::get) fn filled(format: &str, facts: &Facts) -> Filled {
+    let mut filled = Filled::default();
+    let (mut rest, mut to_err) = (format, false);
+    loop {
+        let text = match to_err {
+            true => &mut filled.err,
+            false => &mut filled.out,
+        };
+        let Some(at) = rest.find(['%', '\\']) else {
+            text.push_str(rest);
+            return filled;
+        };
         let (before, special) = rest.split_at(at);
         text.push_str(before);
         let braced = |mark: &str| special.strip_prefix(mark)?.split_once('}');
@@ -225,10 +279,16 @@ pub(in crate::get) fn filled(format: &str, facts: &Facts) -> (String, Vec<String
             .iter()
             .position(|it| special.starts_with(it));
         rest = match (braced("%{"), escape) {
+            (Some(("onerror", _)), _) if facts.exit_code == 0 => return filled,
+            (Some(("onerror", behind)), _) => behind,
+            (Some((name @ ("stderr" | "stdout"), behind)), _) => {
+                to_err = name == "stderr";
+                behind
+            }
             (Some((name, behind)), _) => {
                 match facts.value(name) {
                     Some(value) => text.push_str(&value),
-                    None => unknown.push(name.to_owned()),
+                    None => filled.unknown.push(name.to_owned()),
                 }
                 behind
             }
@@ -242,8 +302,6 @@ pub(in crate::get) fn filled(format: &str, facts: &Facts) -> (String, Vec<String
             }
         };
     }
-    text.push_str(rest);
-    (text, unknown)
 }
 
 #[cfg(test)]

@@ -30,12 +30,15 @@ fn variables_have_their_values_and_escapes_are_letters() {
     ] {
         assert_eq!(
             filled(format, &facts()),
-            (expected.to_owned(), vec![]),
+            Filled {
+                out: expected.to_owned(),
+                ..Filled::default()
+            },
             "{format}"
         );
     }
     let without_head = Facts::new(Uri::from_static("http://a.test/"));
-    assert_eq!(filled("%{http_code}", &without_head).0, "000");
+    assert_eq!(filled("%{http_code}", &without_head).out, "000");
 }
 
 #[test]
@@ -45,10 +48,10 @@ fn all_variables_and_all_fields_come_as_json() {
     fields.append("x-a", "1".parse().expect("a value"));
     fields.append("x-a", "\"2\"".parse().expect("a value"));
     assert_eq!(
-        filled("%{header_json}", &facts).0,
+        filled("%{header_json}", &facts).out,
         r#"{"content-type":["text/plain"],"x-a":["1","\"2\""]}"#
     );
-    let value: Value = serde_json::from_str(&filled("%{json}", &facts).0).expect("JSON");
+    let value: Value = serde_json::from_str(&filled("%{json}", &facts).out).expect("JSON");
     let of = |name: &str| value.get(name).expect(name).clone();
     assert_eq!(of("http_code"), 404);
     assert_eq!(of("exitcode"), 22);
@@ -58,10 +61,10 @@ fn all_variables_and_all_fields_come_as_json() {
     assert_eq!(of("url_effective"), "https://a.test/x");
     assert_eq!(of("redirect_url"), Value::Null);
     let without_head = Facts::new(Uri::from_static("http://a.test/"));
-    assert_eq!(filled("%{header_json}", &without_head).0, "{}");
+    assert_eq!(filled("%{header_json}", &without_head).out, "{}");
     assert!(
         filled("%{json}", &without_head)
-            .0
+            .out
             .contains("\"http_code\":0,")
     );
 }
@@ -75,14 +78,30 @@ fn each_variable_of_json_is_known_by_its_name() {
 
 #[test]
 fn times_are_seconds_with_six_digits() {
-    let (text, _) = filled("%{time_total}", &facts());
+    let text = filled("%{time_total}", &facts()).out;
     let (seconds, rest) = text.split_once('.').expect("a point");
     assert!(seconds.parse::<u64>().is_ok() && rest.len() == 6, "{text}");
-    assert_eq!(filled("%{time_connect}", &facts()).0, "0.000000");
+    assert_eq!(filled("%{time_connect}", &facts()).out, "0.000000");
 }
 
 #[test]
 fn a_variable_that_is_not_known_is_named() {
-    let (text, unknown) = filled("a%{nothing}b", &facts());
+    let Filled {
+        out: text, unknown, ..
+    } = filled("a%{nothing}b", &facts());
     assert_eq!((text.as_str(), unknown), ("ab", vec!["nothing".to_owned()]));
+}
+
+#[test]
+fn parts_of_a_format_go_to_standard_error_or_count_for_a_failure_alone() {
+    let failed = filled(
+        "a%{stderr}b%{stdout}c%{onerror}d%{stderr}%{exitcode}",
+        &facts(),
+    );
+    assert_eq!((failed.out.as_str(), failed.err.as_str()), ("acd", "b22"));
+    let fine = Facts {
+        exit_code: 0,
+        ..facts()
+    };
+    assert_eq!(filled("a%{onerror}b", &fine).out, "a");
 }

@@ -6,7 +6,7 @@ use crate::get::options::GetOptions;
 use crate::serve::key_log;
 use std::sync::Arc;
 use std::time::Duration;
-use trunkline::client::{Client, ClientTimeouts, Jar, Protocols, RedirectPolicy, RetryPolicy};
+use trunkline::client::{Client, ClientTimeouts, Jar, Protocols, RedirectPolicy};
 
 /// All URLs of a command are fetched by it.
 pub(in crate::get) fn client(
@@ -45,8 +45,8 @@ pub(in crate::get) fn client(
         Some(jar) => client.cookie_provider(jar),
         None => client,
     };
-    let client = match options.retry.filter(|times| *times > 0) {
-        Some(times) => client.retry(RetryPolicy::new(times).share(1.0)),
+    let client = match options.retries.policy() {
+        Some(policy) => client.retry(policy),
         None => client,
     };
     let client = match &options.qlog {

@@ -1,0 +1,86 @@
+//! The flags of conditions (RFC 9110 section 13): what is fetched only where it has changed.
+
+use crate::failure::Failure;
+use crate::get::given;
+use clap::Args;
+use http::header::{ETAG, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE};
+use http::{HeaderMap, HeaderValue};
+use std::fs::OpenOptions;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+/// Dates and tags.
+#[derive(Args)]
+pub(in crate::get) struct ConditionOptions {
+    /// Only what has changed since this date (as in `last-modified`) or since this file was; with `-` in front, only
+    /// what has not.
+    #[arg(short = 'z', long, value_name = "TIME", allow_hyphen_values = true)]
+    time_cond: Option<String>,
+    /// Only what has another etag than the one in this file.
+    #[arg(long, value_name = "FILE")]
+    etag_compare: Option<String>,
+    /// Write the answer's etag to this file.
+    #[arg(long, value_name = "FILE")]
+    etag_save: Option<PathBuf>,
+}
+
+impl ConditionOptions {
+    /// The fields that they stand for.
+    pub(in crate::get) fn fields(&self) -> Result<Vec<(HeaderName, HeaderValue)>, Failure> {
+        let mut fields = Vec::new();
+        if let Some(text) = &self.time_cond {
+            let (name, text) = match text.strip_prefix('-') {
+                Some(text) => (IF_UNMODIFIED_SINCE, text),
+                None => (IF_MODIFIED_SINCE, text.as_str()),
+            };
+            let date = httpdate::fmt_http_date(time(text)?);
+            fields.push((
+                name,
+                HeaderValue::try_from(date).expect("letters and digits"),
+            ));
+        }
+        if let Some(path) = &self.etag_compare {
+            let tag = given::read(path)?;
+            let tag = String::from_utf8_lossy(&tag);
+            // No answer has the empty one: an empty file asks for all of it.
+            let tag = match tag.trim() {
+                "" => "\"\"",
+                tag => tag,
+            };
+            let value = HeaderValue::try_from(tag)
+                .map_err(|_| Failure::usage(format_args!("{path} has no etag in it")))?;
+            fields.push((IF_NONE_MATCH, value));
+        }
+        Ok(fields)
+    }
+
+    /// Writes the etag of an answer; without one the file stays as it is.
+    pub(in crate::get) fn save(&self, answer: &HeaderMap) -> Result<(), Failure> {
+        let Some(path) = &self.etag_save else {
+            return Ok(());
+        };
+        let written = match answer.get(ETAG) {
+            Some(tag) => std::fs::write(path, [tag.as_bytes(), b"\n"].concat()),
+            None => OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(path)
+                .map(drop),
+        };
+        written.map_err(|error| Failure::output(path.display(), &error))
+    }
+}
+
+/// A date, or the time at which a file was changed.
+fn time(text: &str) -> Result<SystemTime, Failure> {
+    if let Ok(time) = httpdate::parse_http_date(text) {
+        return Ok(time);
+    }
+    let changed = std::fs::metadata(text).and_then(|file| file.modified());
+    changed.map_err(|error| {
+        let text = format_args!(
+            "-z {text:?} is neither a date, as \"Wed, 21 Oct 2015 07:28:00 GMT\", nor a file: {error}"
+        );
+        Failure::usage(text)
+    })
+}
