@@ -1,6 +1,7 @@
 // The response of `request`: its fields, and a body that is a Readable with
 // shortcuts for reading all of it. Bytes wait at the exchange until they are read.
 
+import { AsyncResource } from 'node:async_hooks'
 import { Readable } from 'node:stream'
 import { inspect } from 'node:util'
 import { AbortError, InvalidArgumentError, RequestAbortedError } from '../../errors'
@@ -31,6 +32,8 @@ interface Decoder { lastNeed: number; lastTotal: number; lastChar: Buffer }
 interface StreamState { _readableState: { ended: boolean, dataEmitted: boolean, decoder?: Decoder | null } }
 
 const noop = (): void => {}
+/** Its resource holds nothing that has to be told when it is collected. */
+const BY_HAND = { requireManualDestroy: true }
 const NO_CHUNKS: Buffer[] = []
 
 /** A Readable that has no state yet: `Body` makes it when it is first looked at. */
@@ -74,6 +77,8 @@ export class Body extends LazyReadable {
 
   /** The stream has its state. No private name, which a Proxy of a body would not have. */
   private $hasState = false
+  /** The async context of its first listener, in which it emits what the engine gives it. */
+  private $context: AsyncResource | null = null
 
   /** `field`: the value of a field of its head; `method`: of the request. */
   constructor (
@@ -129,7 +134,17 @@ export class Body extends LazyReadable {
 
   // Calls of the exchange.
 
-  arrive (chunk: Buffer, credit: boolean): void {
+  arrive (chunk: Buffer, credit: boolean): void { this.$inContext(this.$arrive, chunk, credit) }
+  finish (): void { this.$inContext(this.$finish) }
+  break (error: Error): void { this.$inContext(this.$break, error) }
+  fail (error: Error): void { this.$inContext(this.$fail, error) }
+
+  private $inContext<T extends unknown[]> (call: (this: Body, ...args: T) => void, ...args: T): void {
+    if (this.$context === null) call.apply(this, args)
+    else this.$context.runInAsyncScope(call, this, ...args)
+  }
+
+  private $arrive (chunk: Buffer, credit: boolean): void {
     this.$seen += chunk.length
     if (this.$hasState && this.destroyed) return
     if (this.$collected === null) {
@@ -142,7 +157,7 @@ export class Body extends LazyReadable {
     if (this.$isTapped) this.push(chunk)
   }
 
-  finish (): void {
+  private $finish (): void {
     this.$isEnded = true
     if (this.$collected !== null) this.$finishCollected()
     else if (this.$isWanted && this.$held.length === 0) this.push(null)
@@ -162,13 +177,13 @@ export class Body extends LazyReadable {
   }
 
   /** Its dispatcher is destroyed, and a part of it waits for its reader. */
-  fail (error: Error): void {
+  private $fail (error: Error): void {
     this.$failure = error
     this.on('error', noop)
     this.destroy(error)
   }
 
-  break (error: Error): void {
+  private $break (error: Error): void {
     if (this.$isEnded) return
     this.$isEnded = true
     this.$failure = error
@@ -246,6 +261,7 @@ export class Body extends LazyReadable {
   /** Its first listener is added by `add`. */
   private $listen (event: string | symbol, listener: unknown, add: () => void): this {
     if (!this.$hasState) this.$makeState()
+    if (listener !== noop) this.$context ??= new AsyncResource('TRUNKLINE_BODY', BY_HAND)
     this.$isReceived = true
     if (event === 'data' || event === 'readable') this.$isTapped = true
     add()

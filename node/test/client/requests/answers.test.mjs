@@ -1,6 +1,7 @@
 // The options and results of `request` beside undici's: unusual heads, the body in each of its
 // forms, and invalid options.
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import net from 'node:net'
 import { isReadable, PassThrough, Readable } from 'node:stream'
@@ -228,4 +229,21 @@ test('the body of an answer that nobody has read has its listeners and its lengt
   assert.deepEqual([body.eventNames(), body.readableLength, Readable.isDisturbed(body)], [[], 5, false])
   assert.equal(await body.text(), 'hello')
   assert.deepEqual([Readable.isDisturbed(body), body.readableDidRead, body.closed, body.method], [true, true, true, 'mine'])
+})
+
+test('listeners of a body run in the async context of the first of them, also on a connection that was another request\'s', async t => {
+  const server = await h1((request, response) => { response.write('a', () => { setImmediate(() => { response.end('b') }) }) })
+  t.after(() => server.close())
+  const client = new ours.Client(server.url)
+  t.after(() => client.destroy())
+  const storage = new AsyncLocalStorage()
+  for (const name of ['first', 'second']) {
+    const seen = new Set()
+    await storage.run(name, async () => {
+      const { body } = await client.request({ path: '/', method: 'GET' })
+      for (const event of ['data', 'end', 'close']) body.on(event, () => { seen.add(`${event} ${storage.getStore()}`) })
+      await once(body, 'close')
+    })
+    assert.deepEqual([...seen], [`data ${name}`, `end ${name}`, `close ${name}`])
+  }
 })
