@@ -242,6 +242,12 @@ functions! {
         };
         env.number(machines.settle(sent.map(|()| 0)))
     }
+    /// `queued(session, stream)`: bytes of a body that are in no frame yet.
+    queued(env, machines, [session, stream]) {
+        let stream = id(env, stream)?;
+        let conn = machines.conn(env, session)?;
+        env.number(u32::try_from(conn.send_queued(stream)).unwrap_or(u32::MAX))
+    }
     /// `holds(session, stream)`: 1 while the stream is open, in either direction.
     holds(env, machines, [session, stream]) {
         let stream = id(env, stream)?;

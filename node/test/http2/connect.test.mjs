@@ -432,6 +432,35 @@ test('a request that is closed behind what was written does not say that its bod
   assert.deepEqual(whole, expected)
 })
 
+test('a body that waits for the server\'s windows is not finished, and close without a code waits for it', async t => {
+  for (const end of [stream => { stream.end(Buffer.alloc(200_000)) }, stream => { stream.write(Buffer.alloc(200_000)); stream.end() }]) {
+    let bytes = 0
+    const read = Promise.withResolvers?.() ?? {}
+    read.promise ??= new Promise((resolve, reject) => { Object.assign(read, { resolve, reject }) })
+    const held = []
+    const { url } = await serve(t, nodeHttp2, {
+      stream (stream) {
+        stream.on('error', read.reject).on('aborted', () => { read.reject(new Error('it was cut')) })
+        stream.respond()
+        held.push(() => { stream.on('data', piece => { bytes += piece.length }).on('end', () => { read.resolve(); stream.end() }) })
+      }
+    })
+    const session = open(t, url)
+    const stream = session.request({ ':method': 'POST' })
+    end(stream)
+    let isFinished = false
+    stream.on('finish', () => { isFinished = true })
+    await once(stream, 'response')
+    await new Promise(resolve => { session.ping(resolve) })
+    assert.equal(isFinished, false)
+    stream.close()
+    held[0]()
+    await read.promise
+    assert.deepEqual([bytes, stream.rstCode], [200_000, 0])
+    session.destroy()
+  }
+})
+
 test('a signal ends a request, and its session goes on', async t => {
   const { url } = await serve(t, nodeHttp2, { stream: (stream, headers) => { stream.on('error', () => {}); if (headers[':path'] === '/') { stream.respond(); stream.end('ok') } } })
   const session = open(t, url)

@@ -5,6 +5,7 @@
 
 use super::Conn;
 use crate::credit::Quota;
+use crate::exchange::Framing;
 use crate::http::{Event, Side, StreamId};
 use crate::limits::SEND_SHUT_BYTES;
 
@@ -43,6 +44,13 @@ impl Conn {
             }
             Side::Client => max,
         }
+    }
+
+    /// Bytes of a body that were given and are in no frame yet.
+    pub fn send_queued(&self, stream: StreamId) -> usize {
+        let live = self.live_key(stream).ok();
+        let open = live.and_then(|key| self.streams.by_key(key));
+        open.map_or(0, |(_, open)| open.queued())
     }
 
     /// A stream whose queue was full has room: its queue is half empty, or its window grew.

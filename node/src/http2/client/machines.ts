@@ -18,6 +18,7 @@ interface Machines {
   send: (session: number, stream: number, bytes: Uint8Array, end: 0 | 1) => number
   finish: (session: number, stream: number, length: number) => number
   holds: (session: number, stream: number) => number
+  queued: (session: number, stream: number) => number
   reset: (session: number, stream: number, code: number) => void
   take: (session: number, stream: number, bytes: number) => void
   ping: (session: number) => void
@@ -242,6 +243,8 @@ export class Machine {
   get refusal (): Refusal { return (facts[Fact.Refusal]! & REFUSAL_MASK) as Refusal }
   /** Whether a stream is open, in either direction. */
   holds (stream: number): boolean { return this.isOpen && this.native.holds(this.number, stream) === 1 }
+  /** Bytes of a body that are in no frame yet. */
+  queued (stream: number): number { return this.isOpen ? this.native.queued(this.number, stream) : 0 }
   reset (stream: number, code: number): void { if (this.isOpen) this.native.reset(this.number, stream, code) }
   /** Bytes of a body were read. */
   take (stream: number, count: number): void { if (this.isOpen) this.native.take(this.number, stream, count) }

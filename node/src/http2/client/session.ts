@@ -67,6 +67,8 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   /** Streams of which both sides may have ended. */
   private $ending: ClientHttp2Stream[] = []
   private $isEnding = false
+  /** Streams whose bodies have ended and wait for the server's windows. */
+  private $sending: ClientHttp2Stream[] = []
   private readonly $endStreams = (): void => {
     this.$isEnding = false
     this.$ending = this.$ending.filter(stream => !stream.destroyed && !stream.$endIfOver())
@@ -272,6 +274,11 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     this.$plan()
   }
 
+  $watchSent (stream: ClientHttp2Stream): void {
+    this.$sending.push(stream)
+    this.$plan()
+  }
+
   $forget (stream: ClientHttp2Stream): void {
     if (stream.id === undefined) this.$pendingStreams.delete(stream)
     else this.$streams.delete(stream.id)
@@ -281,6 +288,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   $dropOrigin (origin: string): void { if (this.$isEncrypted === true) this.$theOrigins().delete(origin) }
 
   private $afterWrite (): void {
+    if (this.$sending.length > 0) this.$sending = this.$sending.filter(stream => !stream.$settleSent())
     if (this.$ending.length > 0 && !this.$isEnding) {
       this.$isEnding = true
       // Readers of a body have its end first.

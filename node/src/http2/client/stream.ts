@@ -13,6 +13,7 @@ import { trailersOf, type OutgoingHead } from './head'
 import { Refusal, type Machine } from './machines'
 import { PendingWrite, type Done } from './pending_write'
 import { checkPriority } from '../stream/priority'
+import { stateOf } from './stream_state'
 
 const NO_ERROR = 0
 const PROTOCOL_ERROR = 1
@@ -24,13 +25,8 @@ const END_STREAM = 1
 const END_HEADERS = 4
 const CONTINUE = 100
 const MISDIRECTED = 421
-/** The states of `stream.state` by nghttp2's numbers. */
-const OPEN = 2
-const HALF_CLOSED_LOCAL = 5
-const HALF_CLOSED_REMOTE = 6
-const CLOSED = 7
-const WINDOW_DEFAULT = 65_535
-const WEIGHT_DEFAULT = 16
+/** The end of a body is a success at once where no more than this waits for the server's windows: one frame. */
+const AT_ONCE_BYTES_MAX = 16 * 1024
 /** A session, as far as its streams need it. */
 export interface StreamOwner {
   readonly $machine: Machine | undefined
@@ -46,6 +42,7 @@ export interface StreamOwner {
   $planBody: (stream: ClientHttp2Stream) => void
   /** Both sides of a stream may have ended: after the next write. */
   $watchEnd: (stream: ClientHttp2Stream) => void
+  $watchSent: (stream: ClientHttp2Stream) => void
   $refresh: () => void
   /** Whether a header block is longer than its user, or nghttp2, lets it be. */
   $exceedsBlock: (text: string) => boolean
@@ -84,6 +81,8 @@ export class ClientHttp2Stream extends Duplex {
   private $isFinished = false
   /** The peer's side has ended. */
   $isReceived = false
+  /** Called when all of the body, which has ended, is in frames. */
+  private $onSent: (() => void) | undefined
   /** The user's write that is under way. */
   private readonly $pendingWrite = new PendingWrite()
   private $timer: Timer | undefined
@@ -115,11 +114,7 @@ export class ClientHttp2Stream extends Duplex {
 
   get state (): object {
     if (this.destroyed || this.$streamId === undefined) return {}
-    const state = this.$isFinished ? (this.$isReceived ? CLOSED : HALF_CLOSED_LOCAL) : this.$isReceived ? HALF_CLOSED_REMOTE : OPEN
-    return {
-      localWindowSize: WINDOW_DEFAULT, state, localClose: this.$isFinished ? 1 : 0, remoteClose: this.$isReceived ? 1 : 0,
-      sumDependencyWeight: 0, weight: WEIGHT_DEFAULT
-    }
+    return stateOf(this.$isFinished, this.$isReceived)
   }
 
   /** Both sides have ended in order. */
@@ -171,8 +166,27 @@ export class ClientHttp2Stream extends Duplex {
     const hasRoom = this.$pendingWrite.send(this.$owner.$machine, this.$streamId, isLast)
     if (hasRoom === undefined) return this.$failLength()
     if (isLast) this.$ended()
-    if (isLast || hasRoom) this.$pendingWrite.settle()
+    if (isLast && this.$pendingWrite.length > AT_ONCE_BYTES_MAX) this.$whenSent(() => { this.$pendingWrite.settle() })
+    else if (isLast || hasRoom) this.$pendingWrite.settle()
   }
+
+  /** Calls when all of the body is in frames: until then its end is no success, and a reset would cut it. */
+  private $whenSent (call: () => void): void {
+    this.$onSent = call
+    this.$owner!.$watchSent(this)
+  }
+
+  /** Whether all of the body is in frames, or never will be. */
+  $settleSent (): boolean {
+    if (this.$onSent === undefined) return true
+    if (this.$unsent > 0) return false
+    const call = this.$onSent
+    this.$onSent = undefined
+    call()
+    return true
+  }
+
+  private get $unsent (): number { return this.$owner?.$machine?.queued(this.$streamId!) ?? 0 }
 
   /** The body is not as long as its head says: it is reset as a server would do it (RFC 9113 section 8.1.1). */
   private $failLength (): void {
@@ -193,7 +207,8 @@ export class ClientHttp2Stream extends Duplex {
     if (machine === undefined || streamId === undefined) return
     this.$isReset = true
     // A stream writes a piece at a time: those behind it follow when it is taken.
-    do {
+    if (this.$onSent !== undefined) this.$onSent = undefined
+    else do {
       const waits = this.$pendingWrite.isSent
       const hasRoom = this.$pendingWrite.send(machine, streamId, false) === true && !waits
       if (this.destroyed) this.$pendingWrite.settleOvertaken(hasRoom, this.errored)
@@ -230,7 +245,8 @@ export class ClientHttp2Stream extends Duplex {
       else if (machine.refusal === Refusal.BodyLength) this.$failLength()
       owner!.$plan()
     }
-    this.$finalized(done)
+    if (this.$unsent > AT_ONCE_BYTES_MAX) this.$whenSent(() => { this.$finalized(done) })
+    else this.$finalized(done)
   }
 
   private $finalized (done: Done): void {
@@ -398,8 +414,10 @@ export class ClientHttp2Stream extends Duplex {
     }
     if (resets) {
       const reset = (): void => { this.$reset(code) }
-      if (!isEnding || this.writableFinished || code !== NO_ERROR || atOnce) reset()
-      else this.once('finish', reset)
+      if (!isEnding || code !== NO_ERROR || atOnce) reset()
+      else if (!this.writableFinished) this.once('finish', reset)
+      else if (this.$unsent > 0) this.$whenSent(reset)
+      else reset()
     }
     showClosed(this)
   }
