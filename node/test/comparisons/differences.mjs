@@ -36,6 +36,7 @@ const LAST = 'behind an answer that ends its connection there is none (RFC 9112 
 const ENDED = 'a client that asks for the end of its connection gets it (RFC 9112 section 9.6)'
 const HTTP_1_0_LENGTH = 'an answer that is whole has its length, also of HTTP/1.0'
 const BODILESS = 'a refusal says that it has no body'
+const CLOSED = 'a request that is closed does not end its body in front of the reset: a server would take it for whole'
 const CODINGS = 'the framing of a response is the server\'s: a coding beside it is left out'
 const HINTS = 'a hint cannot write another field or response: newer lines of Node.js check it too'
 const BLANKS = 'a field whose value has blanks at an end is left out (RFC 9113 section 8.2.1), whatever strictFieldWhitespaceValidation says'
@@ -120,6 +121,7 @@ export const differences = {
   'connect by sequence': {
     'requests: *: session.settings, then session.destroy*': { reason: SETTINGS, of: ['callbacks: settings'], programs: 6 },
     'requests: *: session.request, then session.close': { reason: BEGUN, of: ['server, /another', 'another 0'], programs: 2 },
+    'requests: POST: write*, later close*': { reason: CLOSED, of: ['server, /'], programs: 12 },
     'requests: POST: write 100 kB, then close*': { reason: WRITTEN, of: ['client: ', 'stage: ', 'stream, sending', 'server, '], programs: 4 }
   },
   client: {
