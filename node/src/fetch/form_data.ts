@@ -127,7 +127,7 @@ function entryOf (call: string, name: unknown, value: unknown, filename: string 
   const { name: own, lastModified } = value as Partial<File>
   const title = filename === undefined ? own ?? 'blob' : scalarString(filename)
   const options = { type: value.type, ...(typeof lastModified === 'number' && { lastModified }) }
-  if (value instanceof Blob) return [key, new File([value as never], title, options)]
-  // One of another package cannot be a part of Node.js's own.
+  if (value instanceof Blob && !('pieces' in value)) return [key, new File([value as never], title, options)]
+  // One of another package, or a file of `serve`, cannot be a part of Node.js's own.
   return [key, value as unknown as File]
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { file, Response as Lean, serve } from 'trunkline'
+import { file, FormData, Response as Lean, serve } from 'trunkline'
 import { versions } from '../support/clients/clients.mjs'
 import { serveFor } from '../support/servers/serving.mjs'
 
@@ -180,6 +180,25 @@ test('a file can be read, whole and in parts as bytes are divided', async t => {
   }
   assert.deepEqual([whole.slice(1).type, whole.slice(1, 2, 'a/b').type], [whole.type, 'a/b'])
   assert.equal(await new Lean(whole.slice(2, 3)).text(), 'a')
+})
+
+test('a file is a Blob: the body of a Response of any class, of a request, and a part of a form of ours', async t => {
+  const path = writeAt(join(folder(t), 'data.txt'), TEXT)
+  const whole = file(path)
+  assert.ok(whole instanceof Blob)
+  for (const Made of [globalThis.Response, Lean]) {
+    assert.equal(await new Made(whole).text(), TEXT, Made.name)
+    assert.equal(await new Made(whole.slice(2, 5)).text(), 'cde', Made.name)
+    assert.equal(new Made(whole).headers.get('content-type'), 'text/plain;charset=utf-8', Made.name)
+  }
+  assert.equal(await new Request('http://localhost/', { method: 'POST', body: whole }).text(), TEXT)
+  const form = new FormData()
+  form.append('a', whole)
+  assert.match(await new Lean(form).text(), /name="a"; filename="data.txt"\r\n[^]*abcdefghij\r\n/)
+  const server = serve({ port: 0, hostname: '127.0.0.1', fetch: () => new globalThis.Response(file(path)) })
+  t.after(async () => { await server.destroy() })
+  const answer = await fetch(server.url)
+  assert.deepEqual([answer.headers.get('content-type'), await answer.text()], ['text/plain;charset=utf-8', TEXT])
 })
 
 test('a file that is not there has no bytes, and its reading is the error of the system', async t => {

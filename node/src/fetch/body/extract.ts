@@ -38,6 +38,8 @@ export function extract (given: unknown, keepalive = false): Extracted {
     if (isDisturbed(given) || given.locked) throw new TypeError('Response body object should not be disturbed or locked')
     return { body: new Body(given as ReadableStream<Uint8Array>), type: null }
   }
+  // A file of `serve`.
+  if ('pieces' in given && 'path' in given) return { body: new Body(given as unknown as Repeatable), type: (given as { type?: string }).type ?? null }
   if (isBlob(given)) return { body: new Body(new BlobContent(given)), type: given.type || null }
   if (isForm(given)) {
     const form = new Multipart(given as never)
@@ -56,8 +58,6 @@ function copyOf (given: ArrayBufferView): Uint8Array {
 
 function extractForeign (given: object, keepalive: boolean): Extracted {
   if ((given as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] === 'URLSearchParams') return { body: new Body(`${given as unknown as string}`), type: SEARCH }
-  // A file of `serve`.
-  if ('pieces' in given && 'path' in given) return { body: new Body(given as unknown as Repeatable), type: (given as { type?: string }).type ?? null }
   if (isStream(given) && Readable.isDisturbed(given)) throw new TypeError('Response body object should not be disturbed or locked')
   const iterable = isStream(given) ? iterableOf(given) : Symbol.asyncIterator in given ? given as AsyncIterable<Uint8Array> : null
   if (iterable === null) return { body: new Body(scalarString(given)), type: TEXT }

@@ -97,3 +97,7 @@ export class FileBody {
   /** Parsed. @throws SyntaxError where it is no JSON. */
   async json (): Promise<any> { return JSON.parse(await this.text()) }
 }
+
+// Node.js's own Response and FormData take it for what it is by its class. Nothing of Node.js's has bytes of a Blob here: every member that would need
+// them is replaced.
+Object.setPrototypeOf(FileBody.prototype, Blob.prototype)
