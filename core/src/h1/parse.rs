@@ -10,9 +10,8 @@ use crate::limits::Limits;
 use httparse::Header;
 use std::mem::MaybeUninit;
 
-/// The most fields that a request or a trailer section can have, whatever `field_count_max` says: the
-/// parser's table stands on the stack, 32 bytes each. A response with more fields is parsed once more, with a
-/// table of its own.
+/// The most fields that a trailer section can have, whatever `field_count_max` says: the parser's table stands on
+/// the stack, 32 bytes each. A head with more fields is parsed once more, with a table of its own.
 pub(super) const HEAD_FIELDS_MAX: usize = 256;
 
 /// Room in the first line beside the target, before the target must be too long: a method, two
@@ -84,13 +83,31 @@ impl HeadScan {
 pub(super) fn request(
     head: &[u8],
     spare: Option<RequestHead>,
-    mut fields: Fields,
+    fields: Fields,
     limits: &Limits,
     spells: bool,
     needs_host: bool,
 ) -> Result<(RequestHead, Version), Violation> {
     let mut table = [const { MaybeUninit::uninit() }; HEAD_FIELDS_MAX];
-    let table = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
+    let small = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
+    let (fields, version) = match request_in_table(head, fields, limits, spells, small) {
+        Err(Violation::FieldsTooMany) if limits.field_count_max > HEAD_FIELDS_MAX => {
+            let mut large = vec![MaybeUninit::uninit(); limits.field_count_max];
+            request_in_table(head, Fields::new(), limits, spells, &mut large)?
+        }
+        parsed => parsed?,
+    };
+    let head = RequestHead::received_in(spare, fields, version, needs_host)?;
+    Ok((head, version))
+}
+
+fn request_in_table<'a>(
+    head: &'a [u8],
+    mut fields: Fields,
+    limits: &Limits,
+    spells: bool,
+    table: &mut [MaybeUninit<Header<'a>>],
+) -> Result<(Fields, Version), Violation> {
     let mut request = httparse::Request::new(&mut []);
     match request.parse_with_uninit_headers(head, table) {
         Ok(httparse::Status::Complete(used)) if used == head.len() => {}
@@ -113,8 +130,7 @@ pub(super) fn request(
             fields.spell(header.name.as_bytes());
         }
     }
-    let head = RequestHead::received_in(spare, fields, version, needs_host)?;
-    Ok((head, version))
+    Ok((fields, version))
 }
 
 /// Checks the first line of a request head, once it is all there, and its method before: a client of another protocol

@@ -65,7 +65,9 @@ pub(crate) fn llhttp_code_of(violation: Violation) -> &'static str {
         Violation::TransferEncodingInvalid | Violation::TransferEncodingUnsupported => {
             "HPE_INVALID_TRANSFER_ENCODING"
         }
-        Violation::HeadTooLarge | Violation::TargetTooLong => "HPE_HEADER_OVERFLOW",
+        Violation::HeadTooLarge | Violation::TargetTooLong | Violation::FieldsTooMany => {
+            "HPE_HEADER_OVERFLOW"
+        }
         Violation::ChunkInvalid => "HPE_INVALID_CHUNK_SIZE",
         Violation::ChunkExtensionTooLarge => "HPE_CHUNK_EXTENSIONS_OVERFLOW",
         Violation::HeadTimeout | Violation::BodyTimeout | Violation::BodyTooSlow => {

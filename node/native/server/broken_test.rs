@@ -51,3 +51,12 @@ fn a_blank_in_front_of_the_first_field_is_named() {
     let code = code_of(Violation::FieldNameInvalid, head);
     assert_eq!(code, "HPE_INVALID_HEADER_TOKEN");
 }
+
+#[test]
+fn a_head_of_too_many_fields_is_one_that_overflows() {
+    let head = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    assert_eq!(
+        code_of(Violation::FieldsTooMany, head),
+        "HPE_HEADER_OVERFLOW"
+    );
+}

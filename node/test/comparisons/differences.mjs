@@ -373,6 +373,7 @@ export const differences = {
   },
   'server of node:http': {
     'request: a method in small letters': METHODS,
+    'request: of 1001 fields': ['a request with more fields than a server takes is refused, as on newer lines of Node.js', 20],
     'request: a target in absolute form': 'the host beside such a target is ignored (RFC 9112 section 3.2.2)',
     'request: a host twice': 'a request of HTTP/1.1 has one host (RFC 9112 section 3.2)',
     'request: a fragment': 'a target has no fragment (RFC 9112 section 3.2)',

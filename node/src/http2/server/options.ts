@@ -26,7 +26,9 @@ const SECTION_BYTES_DEFAULT = 65_536
 const FIELD_OVERHEAD_BYTES = 32
 /** Bytes of a head of HTTP/1.1 beside its target, names and values: a method and a version, and a colon, a space and a
  * line end for each field. */
-const HEAD_BYTES_BESIDE = 64 + HEAD_FIELDS_MAX * 4
+const headBytesBeside = (fieldsMax: number): number => 64 + fieldsMax * 4
+/** Fields of a request that node:http takes without `maxHeadersCount`. */
+const HTTP1_FIELDS_MAX = 1000
 
 /** Streams that a peer is taken to allow until its settings have come. */
 const PEER_STREAMS_MAX = 100
@@ -150,10 +152,10 @@ function limitsOf (options: Http2ServerOptions & Untyped): Limits {
 }
 
 /** The limits of a head of HTTP/1.1. `bytes`: of its target, names and values, as node:http counts them. */
-function headLimits (bytes: number): Limits {
-  const section = bytes + HEAD_FIELDS_MAX * FIELD_OVERHEAD_BYTES
+function headLimits (bytes: number, fieldsMax: number): Limits {
+  const section = bytes + fieldsMax * FIELD_OVERHEAD_BYTES
   // Sections of every version have one limit: it only gives way to a higher one.
-  return { headBytesMax: bytes + HEAD_BYTES_BESIDE, targetBytesMax: bytes, ...(section > SECTION_BYTES_DEFAULT ? { fieldSectionBytesMax: section } : {}) }
+  return { headBytesMax: bytes + headBytesBeside(fieldsMax), targetBytesMax: bytes, ...(section > SECTION_BYTES_DEFAULT ? { fieldSectionBytesMax: section } : {}) }
 }
 
 function engineOf (value: unknown): Engine | undefined {
@@ -179,6 +181,7 @@ interface Untyped {
 export function compatServerOptions (options: Http2ServerOptions & Untyped & Http1Options & Partial<Pick<Http2SecureServerOptions, 'origins' | 'handshakeTimeout'>>, own: OwnHttp1): CompatServerOptions {
   const { http1Options = {} } = options
   const ofHttp: HttpOptions = options.requests === 'http' ? options : {}
+  const isHttp = options.requests === 'http'
   return {
     settings: options.settings ?? {},
     drainTimeout: deadlineOf(options.drainTimeout),
@@ -189,7 +192,7 @@ export function compatServerOptions (options: Http2ServerOptions & Untyped & Htt
     proxyProtocol: options.proxyProtocol,
     forwarding: options.forwarding,
     requests: options.requests,
-    limits: { ...limitsOf(options), ...headLimits(own.maxHeaderSize || http.maxHeaderSize), ...options.limits },
+    limits: { ...(isHttp ? { fieldCountMax: HTTP1_FIELDS_MAX } : {}), ...limitsOf(options), ...headLimits(own.maxHeaderSize || http.maxHeaderSize, isHttp ? HTTP1_FIELDS_MAX : HEAD_FIELDS_MAX), ...options.limits },
     windows: options.windows,
     shedding: options.shedding,
     timeouts: { ...(options.handshakeTimeout === undefined ? {} : { handshake: options.handshakeTimeout }), ...options.timeouts },

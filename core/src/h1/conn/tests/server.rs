@@ -1,8 +1,9 @@
 //! The server's side: requests in, and answers in their order.
 
 use super::script::*;
+use crate::error::Violation;
 use crate::http::{Event, Side, Token};
-use crate::limits::{Config, PIPELINED_REQUESTS_MAX};
+use crate::limits::{Config, Limits, PIPELINED_REQUESTS_MAX};
 
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 const EMPTY_200: &str = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
@@ -281,6 +282,37 @@ fn names_are_kept_as_they_are_spelled_for_those_who_ask() {
             script.conn.recycle_head(head);
             script.respond(stream.0, &response(204, &[]), true);
             script.conn.handler_done(stream);
+        }
+    }
+}
+
+#[test]
+fn a_request_has_as_many_fields_as_the_limits_say() {
+    for (field_count_max, came, fits) in [
+        (5, 5, true),
+        (5, 6, false),
+        (300, 256, true),
+        (300, 257, true),
+        (300, 301, false),
+        (1000, 1000, true),
+    ] {
+        let limits = Limits {
+            field_count_max,
+            ..Limits::default()
+        };
+        let fields = "x: y\r\n".repeat(came - 1);
+        let head = format!("GET / HTTP/1.1\r\nhost: a\r\n{fields}\r\n");
+        let parsed = crate::h1::parse::request(
+            head.as_bytes(),
+            None,
+            Default::default(),
+            &limits,
+            true,
+            true,
+        );
+        match fits {
+            true => assert_eq!(parsed.unwrap().0.fields().count(), came),
+            false => assert_eq!(parsed.err(), Some(Violation::FieldsTooMany)),
         }
     }
 }

@@ -88,6 +88,10 @@ const all = {}
 for (const [name, text] of Object.entries(TEXTS)) all[name] = shown(text)
 
 export default {
+  ...Object.fromEntries([100, 300, 900, 999, 1001].map(count => [`of ${count} fields`, raw((server, { log }) => {
+    server.on('request', (request, response) => { log(Object.keys(request.headers).length); response.end('ok') })
+    server.on('clientError', ({ code }, socket) => { log(code); socket.destroy() })
+  }, fields(Array.from({ length: count - 2 }, (_, at) => `x-${at}: 1\r\n`).join('')))])),
   ...all,
   'the preface of HTTP/2 where http2 is off': one(show, { text: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', options: { http2: false } }),
   'distinct fields': one((response, { request, log }) => { log({ ...request.headersDistinct }); response.end() }, { text: fields('x-a: 1\r\nX-A: 2\r\ncookie: a=1\r\ncookie: b=2\r\nset-cookie: c\r\n') }),
