@@ -26,7 +26,7 @@ const SECTION_BYTES_DEFAULT = 65_536
 const FIELD_OVERHEAD_BYTES = 32
 /** Bytes of a head of HTTP/1.1 beside its target, names and values: a method and a version, and a colon, a space and a
  * line end for each field. */
-const headBytesBeside = (fieldsMax: number): number => 64 + fieldsMax * 4
+const HEAD_BYTES_BESIDE = 64 + HEAD_FIELDS_MAX * 4
 /** Fields of a request that node:http takes without `maxHeadersCount`. */
 const HTTP1_FIELDS_MAX = 1000
 
@@ -155,7 +155,7 @@ function limitsOf (options: Http2ServerOptions & Untyped): Limits {
 function headLimits (bytes: number, fieldsMax: number): Limits {
   const section = bytes + fieldsMax * FIELD_OVERHEAD_BYTES
   // Sections of every version have one limit: it only gives way to a higher one.
-  return { headBytesMax: bytes + headBytesBeside(fieldsMax), targetBytesMax: bytes, ...(section > SECTION_BYTES_DEFAULT ? { fieldSectionBytesMax: section } : {}) }
+  return { headBytesMax: bytes + HEAD_BYTES_BESIDE, targetBytesMax: bytes, ...(section > SECTION_BYTES_DEFAULT ? { fieldSectionBytesMax: section } : {}) }
 }
 
 function engineOf (value: unknown): Engine | undefined {
