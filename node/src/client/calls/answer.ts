@@ -417,7 +417,7 @@ function override<T> (name: string, of: (body: Body, own: () => T) => T): void {
   const { get, set } = Object.getOwnPropertyDescriptor(Readable.prototype, name)!
   Object.defineProperty(Body.prototype, name, { configurable: true, set, get (this: Body) { return of(this, () => get!.call(this) as T) } })
 }
-for (const [name, whenEnded] of [['readable', false], ['readableEnded', true], ['destroyed', true], ['closed', true]] as const) {
+for (const [name, whenEnded] of [['readable', false], ['readableEnded', true], ['destroyed', true]] as const) {
   override<boolean>(name, (body, own) => body.$isQuietlyEnded ? whenEnded : own())
 }
 // Bytes that are collected do not pass through the stream, and those that wait are not in it yet.
