@@ -6,7 +6,7 @@ use bytes::Bytes;
 use std::collections::BTreeSet;
 use std::time::Instant;
 use trunkline_core::Machine;
-use trunkline_core::error::{Closed, H2Code, TransportEnd};
+use trunkline_core::error::{Closed, H2Code, Misuse, TransportEnd, Violation};
 use trunkline_core::http::{
     Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version,
 };
@@ -89,8 +89,11 @@ impl<M: Machine> Application<M> {
             };
             let post = method == b"POST";
             let head = request(method, self.conn.version());
-            let stream = self.conn.open(self.now, &head, !post);
-            let stream = stream.expect("there was capacity and the head is valid");
+            let stream = match self.conn.open(self.now, &head, !post) {
+                // The peer takes no head of this size (SETTINGS_MAX_FIELD_SECTION_SIZE).
+                Err(Misuse::Invalid(Violation::FieldSectionTooLarge)) => return,
+                stream => stream.expect("there was capacity and the head is valid"),
+            };
             assert!(self.open.insert(stream), "{stream:?} was open already");
             self.opened += 1;
             if post {

@@ -47,11 +47,13 @@ fn is_malformed(token: Token, version: Version) -> bool {
 
 /// As [`validate_trailers`] for a section that a peer sent, without the fields that frame, route or control the
 /// message: RFC 9110 section 6.5.1 lets a recipient ignore them. Nothing can be hidden in them, as they go no
-/// further, and the content in front of them is whole; hyper and nghttp2 take such a message, too. Over HTTP/2
-/// and HTTP/3 fields are left out as of a head, too.
+/// further, and the content in front of them is whole; hyper and nghttp2 take such a message, too. Over HTTP/1.1
+/// a length behind a chunked body still refuses the message: it has two lengths, of which another recipient may
+/// believe the other (RFC 9112 section 11.2), and llhttp refuses it. Over HTTP/2 and HTTP/3 fields are left out as
+/// of a head, too.
 ///
 /// # Errors
-/// As [`validate_trailers`], but for [`Violation::TrailerForbidden`].
+/// As [`validate_trailers`]; [`Violation::TrailerForbidden`] for a length over HTTP/1.1 alone.
 pub(crate) fn receive_trailers(fields: &mut Fields, version: Version) -> Result<(), Violation> {
     let checked = left_out::check(fields, version, |fields| validate_trailers(fields, version));
     if !matches!(
@@ -64,12 +66,16 @@ pub(crate) fn receive_trailers(fields: &mut Fields, version: Version) -> Result<
     left_out::check(fields, version, |fields| validate_trailers(fields, version))
 }
 
-/// Not one that is malformed, and not one with CR, LF or NUL (RFC 9110 section 5.5).
+/// Not one that is malformed, no second length, and not one with CR, LF or NUL (RFC 9110 section 5.5).
 fn is_ignored(field: &Field<'_>, version: Version) -> bool {
     let Some(token) = field.token.filter(|token| !token.is_pseudo()) else {
         return false;
     };
-    !is_allowed(token) && !is_malformed(token, version) && !syntax::has_dangerous_byte(field.value)
+    let is_second_length = token == Token::CONTENT_LENGTH && version == Version::Http11;
+    !is_allowed(token)
+        && !is_second_length
+        && !is_malformed(token, version)
+        && !syntax::has_dangerous_byte(field.value)
 }
 
 #[cfg(test)]

@@ -354,8 +354,13 @@ fn chunks_that_are_not_exact_are_refused() {
 }
 
 #[test]
-fn trailers_are_fields_that_end_with_crlf() {
+fn trailers_are_fields_that_end_with_crlf_and_no_second_length() {
     for (why, trailers, rule) in [
+        (
+            "content-length",
+            "content-length: 3\r\n\r\n",
+            "TrailerForbidden",
+        ),
         ("a bare LF", "x: y\n\r\n", "HeadInvalid"),
         ("a bare LF as the end", "\n", "HeadInvalid"),
         ("obs-fold", "x: y\r\n z\r\n\r\n", "FieldNameInvalid"),
