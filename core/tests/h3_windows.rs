@@ -8,7 +8,7 @@ use rig::*;
 use std::time::Duration;
 use trunkline_core::credit::{BudgetShare, WINDOW_MAX};
 use trunkline_core::error::Misuse;
-use trunkline_core::http::StreamId;
+use trunkline_core::http::{Side, StreamId};
 use trunkline_core::limits::{
     Config, QUIC_RECEIVE_WINDOW_BYTES, QUIC_SEND_WINDOW_BYTES, QUIC_SEND_WINDOW_BYTES_MAX, Windows,
 };
@@ -139,6 +139,34 @@ fn bodies_that_nobody_reads_leave_room_for_the_others_as_far_as_the_budget_goes(
     assert_eq!(window, 16 * MIB, "a quarter of the budget");
     rig.conn.consume(rig.now, StreamId(0), 64 * KIB);
     assert!(!rig.conn.holds_back());
+}
+
+#[test]
+fn a_peer_that_used_up_a_window_before_it_fell_is_granted_more() {
+    for mut rig in [uploading(Config::default()), downloading()] {
+        let head = match rig.conn.side() {
+            Side::Server => headers(POST),
+            Side::Client => {
+                rig.get();
+                headers(OK)
+            }
+        };
+        rig.sends(0, &data(&[0; 64 * KIB]));
+        rig.sends(4, &head);
+        rig.events();
+        rig.conn.handle_blocked(rig.now);
+        rig.conn.handle_blocked(rig.now);
+        uploads(&mut rig, 4, 1000);
+        assert_eq!(rig.windows.last(), Some(&(4 * MIB)));
+        rig.waits(Duration::from_secs(3));
+        uploads(&mut rig, 4, 1000);
+        assert_eq!(rig.windows.last(), Some(&QUIC_RECEIVE_WINDOW_BYTES));
+        // It has sent 4 MiB, of which next to nothing was read: a window of less grants it nothing.
+        rig.conn.handle_blocked(rig.now);
+        rig.run();
+        let window = *rig.windows.last().expect("it was widened");
+        assert!(window > 4 * MIB, "{:?} {window}", rig.conn.side());
+    }
 }
 
 /// The bytes that a client may send on uploads that no handler reads.

@@ -11,7 +11,7 @@ pub(super) mod send_window;
 pub(super) mod slow;
 
 use super::{Conn, Timer};
-use crate::credit::{BudgetShare, Readback, only_grows};
+use crate::credit::{BudgetShare, Readback, WINDOW_MAX, only_grows};
 use crate::error::Misuse;
 use crate::h3::TransportAction;
 use crate::http::{Side, StreamId};
@@ -133,12 +133,20 @@ impl Conn {
     /// Raises the window on a guess, by no more than a quarter of what the shared budget has left.
     pub(super) fn raise(&mut self, now: Instant, window: u32) {
         let quarter = self.session.receive_budget_quarter();
-        let most = self.credit.readback().window.saturating_add(quarter);
+        let most = self.outstanding().saturating_add(quarter);
         self.credit
             .raise_to(window.min(most), self.session.receive_budget());
         // The transport announces it.
         let _ = self.credit.announce(now);
         self.report_window();
+    }
+
+    /// The bytes beyond those that were read that the peer has sent or may send: more than the window where that
+    /// has fallen since, and only a larger one grants a peer that has used them up anything.
+    fn outstanding(&self) -> u32 {
+        let read = self.credit.readback();
+        let granted = u32::try_from(read.granted - read.used).unwrap_or(WINDOW_MAX);
+        granted.max(read.window)
     }
 
     /// The connection's window that the transport announces in its handshake, in bytes.

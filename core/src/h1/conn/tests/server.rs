@@ -61,7 +61,7 @@ fn the_four_forms_of_a_target_become_pseudo_fields() {
         ("CONNECT", "x.test:443", None, "x.test:443"),
     ] {
         let head = format!("{method} {target} HTTP/1.1\r\nhost: h\r\n\r\n");
-        let limits = crate::limits::Limits::default();
+        let limits = Limits::default();
         let (head, _) = crate::h1::parse::request(
             head.as_bytes(),
             None,

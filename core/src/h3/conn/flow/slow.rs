@@ -99,7 +99,7 @@ impl Conn {
         let windows = &self.session.config().windows;
         if self.session.is_server() {
             let most = windows.quic_unread_uploads();
-            let window = self.credit.readback().window;
+            let window = self.outstanding();
             if window < most {
                 self.raise(now, window.saturating_mul(2).min(most));
             }
@@ -109,14 +109,14 @@ impl Conn {
         let max = windows.connection.saturating_add(half);
         self.credit.set_max(max);
         self.slow.blocked = !self.has_keen_reader();
-        let window = self.credit.readback().window;
+        let window = self.outstanding();
         if self.slow.blocked {
             // A further exchange would get what can still be raised.
             self.slow.exhausted = window >= max || self.session.receive_budget_quarter() == 0;
             return self.note_capacity();
         }
         self.raise(now, window.saturating_mul(2));
-        self.slow.exhausted = self.credit.readback().window == window;
+        self.slow.exhausted = self.credit.readback().window <= window;
         self.note_capacity();
     }
 
