@@ -474,7 +474,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
 
   /** Whether a reader has all of the body, and is about to get its end. */
   private get $isEndDue (): boolean {
-    return this.$isDuplex && this.readableFlowing === true && this.readableLength === 0 && !this.readableEnded && !this.$exchange.hasBody
+    return this.$isDuplex && this.readableFlowing === true && this.readableLength === 0 && !this.readableEnded && this.$intake.isWhole
   }
 
   /** An abort has no error, so the stream and the request have the story too. */
