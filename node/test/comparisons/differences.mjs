@@ -119,7 +119,7 @@ export const differences = {
     'ends: *, before the head, the client: session goaway': BEGUN
   },
   'connect by sequence': {
-    'requests: *: session.settings, then session.destroy*': { reason: SETTINGS, of: ['callbacks: settings'], programs: 6 },
+    'requests: *: session.settings, then session.destroy*': { reason: SETTINGS, of: ['answers: settings'], programs: 6 },
     'requests: *: session.request, then session.close': { reason: BEGUN, of: ['server, /another', 'another 0'], programs: 2 },
     'requests: POST: write*, later close*': { reason: CLOSED, of: ['server, /'], programs: 12 },
     'requests: POST: write 100 kB, then close*': { reason: WRITTEN, of: ['client: ', 'stage: ', 'stream, sending', 'server, '], programs: 4 }

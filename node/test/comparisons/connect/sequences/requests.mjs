@@ -27,8 +27,8 @@ const STEPS = {
   'destroy with an error': ({ stream }) => stream.destroy(new Error('ours')) === stream,
   'abort the signal': ({ controller }) => controller.abort(),
   'session.request': ({ session, another }) => another(session.request({ ':path': '/another' })),
-  'session.ping': ({ session, called }) => session.ping(error => { called('pong', error) }),
-  'session.settings': ({ session, called }) => session.settings({ headerTableSize: 1000 }, error => { called('settings', error) }),
+  'session.ping': ({ session, answered }) => session.ping(error => { answered('pong', error) }),
+  'session.settings': ({ session, answered }) => session.settings({ headerTableSize: 1000 }, error => { answered('settings', error) }),
   'session.setLocalWindowSize': ({ session }) => session.setLocalWindowSize(WINDOW_BYTES),
   'session.setTimeout': ({ session }) => session.setTimeout(60_000) === session,
   'session.close': ({ session, called }) => session.close(() => { called('session closed') }),
@@ -61,14 +61,15 @@ for (const [method, server] of Object.entries({ GET: 'ours', POST: 'node' })) {
     programs[`${method}: ${steps.name}`] = async ({ connect }, t) => {
       const { url } = await t.serve(server, { listeners: { stream: answering(t) } })
       const session = t.open(connect, url)
-      const [log, called] = [t.log('client'), t.log('callbacks')]
+      // The server's answers to PING and SETTINGS come when they come, before or behind the callbacks of other calls.
+      const [log, called, answered] = [t.log('client'), t.log('callbacks'), t.log('answers')]
       await new Promise(resolve => { session.once('connect', resolve) })
       const controller = new AbortController()
       const stream = session.request({ ':method': method }, { signal: controller.signal })
       const seen = t.watch(stream)
       const others = []
       const another = one => { others.push(t.watch(one, `another ${others.length}`)) }
-      const own = { session, stream, controller, called, another }
+      const own = { session, stream, controller, called, answered, another }
       // Ends of a session in the turn of a request have programs of their own.
       await turns(1)
       await go(steps, session, label => { t.attempt(log, label, () => STEPS[label](own)) }, () => { log(stateOf(session, stream)) })
