@@ -44,7 +44,7 @@ impl BodyOptions {
         });
         parts.collect()
     }
-    /// What belongs behind the `?` of each URL; `None`: nothing.
+    /// The query of each URL, behind its `?`; `None`: nothing is added.
     pub(super) fn query(&self) -> Result<Option<Vec<u8>>, Failure> {
         let mut pieces = Vec::new();
         for text in &self.url_query {

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import nodeHttp2 from 'node:http2'
+import net from 'node:net'
 import test from 'node:test'
 import http2 from 'trunkline/http2'
+import { DATA, END_HEADERS, END_STREAM, HEADERS, RST_STREAM, SETTINGS, frame, numbers } from '../support/servers/h2_frames.mjs'
 
 /** A client of node:http2 that keeps its connection with a server of ours until the test is over. */
 async function connected (t, listener) {
@@ -190,3 +192,32 @@ for (const [how, end] of Object.entries(sessionEnds)) {
     assert.deepEqual(logs[1], logs[0])
   })
 }
+
+test('the reader of a body that is whole gets its end before the reset that came with it', async t => {
+  const server = http2.createServer()
+  t.after(() => { server.close() })
+  const seen = []
+  let begun
+  const hasBegun = new Promise(resolve => { begun = resolve })
+  const closed = new Promise(resolve => {
+    server.on('stream', stream => {
+      stream.on('error', () => {})
+      stream.on('data', chunk => {
+        seen.push(String(chunk))
+        begun()
+      })
+      for (const event of ['end', 'aborted', 'close']) stream.on(event, () => { seen.push(event) })
+      stream.on('close', resolve)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = net.connect(server.address().port, '127.0.0.1')
+  t.after(() => { socket.destroy() })
+  const head = frame(HEADERS, END_HEADERS, 1, Buffer.from([0x83, 0x86, 0x84, 0x41, 1, 0x61]))
+  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(SETTINGS, 0, 0, Buffer.alloc(0)), head, frame(DATA, 0, 1, Buffer.from('a'))]))
+  await hasBegun
+  socket.write(Buffer.concat([frame(DATA, END_STREAM, 1, Buffer.from('b')), frame(RST_STREAM, 0, 1, numbers(8))]))
+  await closed
+  assert.deepEqual(seen, ['a', 'b', 'end', 'aborted', 'close'])
+})

@@ -32,7 +32,7 @@ interface Decoder { lastNeed: number; lastTotal: number; lastChar: Buffer }
 interface StreamState { _readableState: { ended: boolean, dataEmitted: boolean, decoder?: Decoder | null } }
 
 const noop = (): void => {}
-/** Its resource holds nothing that has to be told when it is collected. */
+/** A resource without listeners for its destruction: the collector frees it without a hook. */
 const BY_HAND = { requireManualDestroy: true }
 const NO_CHUNKS: Buffer[] = []
 
@@ -122,8 +122,9 @@ export class Body extends LazyReadable {
   /** Responses of node:http have none, and who takes ours for one of them (got) puts its own here. */
   set body (value: never) { Object.defineProperty(this, 'body', { value, writable: true, configurable: true, enumerable: true }) }
 
-  /** Whether it was read, or is being read. */
+  /** Whether all of it is given, or was, to one of the ways to all of it. */
   get $isUsedUp (): boolean { return this.$isCollected }
+  /** Whether it was read, or is being read. */
   get bodyUsed (): boolean { return this.$isCollected || (this.$hasState && (this.readableDidRead || this.readableAborted)) }
 
   /** console.log prints the state of the stream, and nothing of the engine. */

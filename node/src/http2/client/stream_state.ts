@@ -1,15 +1,16 @@
 // `state` of a client's stream.
 
+import { WINDOW_INITIAL } from '../options/settings'
+
 /** The states by nghttp2's numbers. */
 const OPEN = 2
 const HALF_CLOSED_LOCAL = 5
 const HALF_CLOSED_REMOTE = 6
 const CLOSED = 7
-const WINDOW_DEFAULT = 65_535
 const WEIGHT_DEFAULT = 16
 
 /** Of a stream whose own side, or whose peer's, has ended. */
 export function stateOf (isFinished: boolean, isReceived: boolean): object {
   const state = isFinished ? (isReceived ? CLOSED : HALF_CLOSED_LOCAL) : isReceived ? HALF_CLOSED_REMOTE : OPEN
-  return { localWindowSize: WINDOW_DEFAULT, state, localClose: isFinished ? 1 : 0, remoteClose: isReceived ? 1 : 0, sumDependencyWeight: 0, weight: WEIGHT_DEFAULT }
+  return { localWindowSize: WINDOW_INITIAL, state, localClose: isFinished ? 1 : 0, remoteClose: isReceived ? 1 : 0, sumDependencyWeight: 0, weight: WEIGHT_DEFAULT }
 }

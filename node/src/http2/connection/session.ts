@@ -12,7 +12,7 @@ import {
   checkBytes, checkCall, checkInteger, checkNumber, checkObject, outOfRange, plain, endOfSession, sessionError
 } from '../codes'
 import { withCustom } from '../options/custom_settings'
-import { changed, INITIAL, remoteOf, type Http2Settings } from '../options/settings'
+import { changed, INITIAL, remoteOf, WINDOW_INITIAL, type Http2Settings } from '../options/settings'
 import { altSvcOf, originsOf } from './origin_frames'
 import { BLOCK_BYTES_DEFAULT } from '../fields'
 import { later, type FreshConnections } from '../callbacks/later'
@@ -24,8 +24,6 @@ const INTERNAL_ERROR = 2
 /** NGHTTP2_SESSION_SERVER. */
 const SERVER = 0
 const STREAM_ID_MAX = 2 ** 32 - 1
-/** The window of a connection that begins (RFC 9113 section 6.9.2). */
-const WINDOW_INITIAL = 65_535
 /** The next stream that a server would open; it opens none. */
 const FIRST_OF_SERVERS = 2
 /** Bytes that a connection does not take in the turn in which they are written: more than the send buffer of a socket has by default. */

@@ -7,11 +7,13 @@ import { withCustom, withListed, type CustomSettings } from './custom_settings'
 export type Http2Settings = NodeSettings & { maxHeaderSize?: number | undefined; customSettings?: CustomSettings | undefined }
 
 const UNLIMITED = 2 ** 32 - 1
+/** The window of a stream, and of a connection, that begins (RFC 9113 section 6.9.2). */
+export const WINDOW_INITIAL = 65_535
 /** Both sides' settings before either has sent any. */
 export const INITIAL: Http2Settings = {
   headerTableSize: 4096,
   enablePush: true,
-  initialWindowSize: 65_535,
+  initialWindowSize: WINDOW_INITIAL,
   maxFrameSize: 16_384,
   maxConcurrentStreams: UNLIMITED,
   maxHeaderListSize: UNLIMITED,

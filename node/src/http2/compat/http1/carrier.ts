@@ -314,7 +314,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     this.fail(error)
   }
 
-  /** The socket is about to say that it is closed: as with node, requests that it leaves unanswered are told first. */
+  /** The socket is about to emit `close`: as with node, requests that it leaves unanswered end before. */
   abandon (): void {
     this.request.destroy(this.exchange.withStory(aborted()))
   }
