@@ -62,30 +62,6 @@ fn every_phase_has_a_deadline_by_default() {
     );
 }
 
-#[test]
-fn a_stream_over_quic_is_as_wide_as_its_path_and_a_hundred_of_a_short_one_fit_a_connection() {
-    const MIB: u32 = 1024 * 1024;
-    let windows = Windows::default();
-    let over = |millis| windows.quic_stream_over(Some(Duration::from_millis(millis)), 0);
-    assert_eq!(windows.quic_stream_over(None, 0), 16 * MIB, "unknown");
-    assert_eq!([0, 1, 2].map(over), [QUIC_STREAM_WINDOW_BYTES_MIN; 3]);
-    assert_eq!(over(20), 3_200_000);
-    assert_eq!(over(100), 16_000_000);
-    assert_eq!(over(10_000), 16 * MIB);
-    let displayed = windows.quic_stream_over(Some(Duration::from_millis(1)), 2 * MIB);
-    assert_eq!(displayed, 2 * MIB);
-    // The state that a connection reaches (`handle_blocked`), against a hundred and the one that is read.
-    let window = u64::from(windows.connection) + windows.memory_budget / 2;
-    assert!(101 * u64::from(QUIC_STREAM_WINDOW_BYTES_MIN) <= window);
-    let fixed = Windows::fixed(MIB, 4 * MIB);
-    assert_eq!(fixed.quic_stream_over(Some(Duration::ZERO), 0), MIB);
-    let narrow = Windows {
-        stream_max: 128 * 1024,
-        ..Windows::default()
-    };
-    assert_eq!(narrow.quic_stream_over(Some(Duration::ZERO), 0), 128 * 1024);
-}
-
 /// The number, or word, of a default: as its documentation and as `Debug` have it.
 fn bare(text: &str) -> String {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
@@ -105,9 +81,16 @@ fn the_documentation_of_each_field_says_its_default() {
         Timeouts::default(),
         Windows::default()
     );
-    let structs = include_str!("limits.rs").split("crate::options! {").skip(1);
-    // Each up to the end of its table.
-    let fields_of = structs.take(3).filter_map(|part| part.split("\n}").next());
+    let files = [
+        include_str!("limits.rs"),
+        include_str!("limits/timeouts.rs"),
+        include_str!("limits/windows.rs"),
+    ];
+    // Each table up to its end.
+    let fields_of = files.iter().filter_map(|text| {
+        let (_, table) = text.split_once("crate::options! {")?;
+        table.split("\n}").next()
+    });
     let (mut documentation, mut fields) = (String::new(), 0);
     for line in fields_of.flat_map(str::lines) {
         let line = line.trim();

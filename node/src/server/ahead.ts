@@ -4,7 +4,7 @@
 
 /** Of one response, at most. */
 export const AHEAD_BYTES_MAX = 64 * 1024
-/** The default of `windows.sendBudget` (`core/src/limits.rs`). */
+/** The default of `windows.sendBudget` (`core/src/limits/windows.rs`). */
 const SEND_BUDGET_BYTES = 64 * 1024 * 1024
 /** The part of the send budget that one server may hold ahead: one of four. */
 const PART = 4

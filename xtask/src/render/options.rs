@@ -101,6 +101,7 @@ struct Declarations {
 pub(crate) fn page() -> Result<String, String> {
     let mut declared = Declarations::default();
     declared.read(&root().join("core/src/limits.rs"))?;
+    declared.read_folder(&root().join("core/src/limits"))?;
     declared.read_folder(&root().join("engine/src"))?;
     declared.page()
 }
