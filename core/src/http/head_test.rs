@@ -1,5 +1,7 @@
 use super::*;
-use Violation::*;
+use crate::error::Violation::{self, *};
+use crate::http::{Fields, Token};
+use std::borrow::Cow;
 
 type Lines<'a> = &'a [(&'a str, &'a str)];
 

@@ -1,4 +1,4 @@
-use super::super::admission::STAYS;
+use super::admission::STAYS;
 use super::*;
 use crate::http::{Fields, Token};
 

@@ -4,10 +4,12 @@
 //! The cache saves time and holds no protocol state: dropping it changes no result. A peer whose
 //! heads never repeat pays a comparison of lengths and a count per head.
 
-use super::admission::Admission;
-use super::{RequestHead, Version, Whole};
-use crate::http::Token;
+mod admission;
+
+use super::{RequestHead, Whole};
 use crate::http::field::syntax;
+use crate::http::{Token, Version};
+use admission::Admission;
 use std::num::NonZeroU32;
 
 /// Longer heads mostly carry something that changes; and a few bytes may name much of a table.
