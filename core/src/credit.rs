@@ -6,14 +6,12 @@
 //! never negative, never moves a window above 2^31-1; credit is withheld to shrink, never revoked;
 //! what a peer may still fill, `limit - freed`, never exceeds `min + reserved`, so that the memory of
 //! all windows stays within their minimums and one [`BudgetShare`].
-//!
-//! No RTT PINGs: a byte beyond an old limit cannot have been sent before our update arrived, so
-//! the time between the two bounds the round trip from above, and is equal to it exactly when the
-//! sender waited for the window, which is the only time we need it.
 
 mod bdp_history;
 mod budget_share;
 mod quota;
+mod round;
+mod round_trip;
 mod windowed_max;
 
 pub use crate::error::WindowInvalid;
@@ -22,6 +20,8 @@ pub use budget_share::BudgetShare;
 pub use quota::{Overflow, Quota};
 pub use windowed_max::WindowedMax;
 
+use round::Round;
+use round_trip::RoundTrip;
 use std::time::{Duration, Instant};
 
 /// RFC 9113 section 6.9.1: no flow-control window exceeds this.
@@ -43,8 +43,6 @@ const HEADROOM: u32 = 2;
 /// Multiplies the two above while the sender starts: its flights come in bursts, and the received
 /// part of one says too little of the next.
 const START: u32 = 2;
-/// A sender is starting while a round trip brings at least this many quarters of the one before.
-const STARTING_QUARTERS: u64 = 5;
 /// Growth begins with this: below it the granularity of frames costs 5 to 10 % of the speed.
 const FIRST_STEP: u32 = 256 * 1024;
 /// A little credit held back this long is granted after all: a peer may take the silence for a
@@ -96,31 +94,7 @@ pub struct Credit {
     /// Since when more than half of the window is unread.
     slow_since: Option<Instant>,
     peer_blocked: bool,
-    probe: Option<Probe>,
-    /// The lowest sample.
-    rtt: Option<Duration>,
-    /// The last sample, until it is taken.
-    sample: Option<Duration>,
-}
-
-/// A grant under way: the first byte beyond `limit` proves that it arrived.
-#[derive(Clone, Copy, Debug)]
-struct Probe {
-    limit: u64,
-    sent_at: Instant,
-}
-
-/// Bytes freed per round trip. A round begins with the first grant after the end of the one before,
-/// when a sender's next flight arrives.
-#[derive(Clone, Copy, Debug)]
-struct Round {
-    began_at: Instant,
-    /// `freed` at that moment.
-    freed_then: u64,
-    /// Bytes freed in the previous round.
-    before: u64,
-    /// Each round freed more than the one before.
-    starting: bool,
+    round_trip: RoundTrip,
 }
 
 /// A snapshot of a window, for metrics and for a user's decisions.
@@ -170,18 +144,11 @@ impl Credit {
             quantum_min: QUANTUM_MIN,
             granted_at: now,
             freed_then: 0,
-            round: Round {
-                began_at: now,
-                freed_then: 0,
-                before: 0,
-                starting: true,
-            },
+            round: Round::new(now),
             used_at: now,
             slow_since: None,
             peer_blocked: false,
-            probe: None,
-            rtt: None,
-            sample: None,
+            round_trip: RoundTrip::default(),
         }
     }
     /// A window that never grows by itself: it is filled up when no more than `threshold` of it
@@ -236,14 +203,7 @@ impl Credit {
         self.used_at = now;
         self.free();
         self.note_slowness(now);
-        if let Some(probe) = self.probe
-            && used > probe.limit
-        {
-            let sample = now.saturating_duration_since(probe.sent_at);
-            self.probe = None;
-            self.sample = Some(sample);
-            self.rtt = Some(self.rtt.map_or(sample, |rtt| rtt.min(sample)));
-        }
+        self.round_trip.note_used(used, now);
         Ok(())
     }
     /// As [`spend`](Self::spend) and [`refund`](Self::refund) at once: for a window whose transport
@@ -298,11 +258,7 @@ impl Credit {
             return None;
         }
         let increment = self.pending().min(u64::from(WINDOW_MAX)) as u32;
-        // With eight grants per round trip a sample that is overwritten would never complete.
-        self.probe.get_or_insert(Probe {
-            limit: self.limit,
-            sent_at: now,
-        });
+        self.round_trip.note_grant(self.limit, now);
         self.limit += u64::from(increment);
         self.granted_at = now;
         self.freed_then = self.freed;
@@ -379,7 +335,7 @@ impl Credit {
         self.window = moved(u64::from(self.window)).clamp(1, u64::from(WINDOW_MAX)) as u32;
         self.min = moved(u64::from(self.min)).clamp(1, u64::from(WINDOW_MAX)) as u32;
         self.max = self.max.max(self.window);
-        self.probe = None;
+        self.round_trip.drop_sample();
     }
     /// The stream is over: what it borrowed goes back. Returns what was unread, for the
     /// connection's window to refund.
@@ -403,7 +359,7 @@ impl Credit {
     /// How large a window the path has shown to need: this one, unless two of them would be more
     /// than what comes in a round trip.
     pub fn demand(&self) -> u32 {
-        let twice = self.per_round().saturating_mul(2);
+        let twice = self.round.bytes(self.freed).saturating_mul(2);
         self.window.min(u32::try_from(twice).unwrap_or(u32::MAX))
     }
     /// The absolute limit, as QUIC announces it.
@@ -417,12 +373,12 @@ impl Credit {
             used: self.used,
             unread: self.unread(),
             window: self.window,
-            rtt: self.rtt,
+            rtt: self.round_trip.lowest(),
         }
     }
     /// Takes the last bound on the round trip, if there is a new one: the path keeps the lowest.
     pub fn rtt_sample(&mut self) -> Option<Duration> {
-        self.sample.take()
+        self.round_trip.take_sample()
     }
 
     /// Credit that we hold back; 0 while a shrunken window is being paid off.
@@ -451,17 +407,17 @@ impl Credit {
     /// grows its window.
     fn grow(&mut self, now: Instant, rtt: Option<Duration>, budget_share: &mut BudgetShare) {
         let slow = self.unread() > u64::from(self.window / 2);
-        let Some(rtt) = [rtt, self.rtt].into_iter().flatten().min() else {
+        let Some(rtt) = [rtt, self.round_trip.lowest()].into_iter().flatten().min() else {
             return;
         };
-        let per_round = self.measure_round(now, rtt);
+        let per_round = self.round.measure(self.freed, now, rtt);
         let max = self.max.min(self.useful());
         if slow || self.window >= max {
             return;
         }
         let freed = self.freed - self.freed_then;
         let elapsed = now.saturating_duration_since(self.granted_at);
-        let start = if self.round.starting { START } else { 1 };
+        let start = if self.round.is_starting() { START } else { 1 };
         let in_one_rtt =
             u128::from(self.window.saturating_sub(self.quantum()) / (HEADROOM * start));
         let expected = in_one_rtt.saturating_mul(elapsed.as_nanos()) / rtt.as_nanos().max(1);
@@ -474,28 +430,6 @@ impl Credit {
             .unwrap_or(u32::MAX);
         let max = max.min(most.max(FIRST_STEP));
         self.borrow(step.min(max.saturating_sub(self.window)), budget_share);
-    }
-    /// Bytes that one round trip frees, by the previous round or this one; ends the round when it
-    /// is over.
-    fn measure_round(&mut self, now: Instant, rtt: Duration) -> u64 {
-        let per_round = self.per_round();
-        let lasted = now.saturating_duration_since(self.round.began_at);
-        if lasted >= rtt {
-            let freed = u128::from(self.freed - self.round.freed_then);
-            let freed = (freed * rtt.as_nanos() / lasted.as_nanos().max(1)) as u64;
-            self.round = Round {
-                began_at: now,
-                freed_then: self.freed,
-                before: freed,
-                starting: self.round.starting
-                    && freed.saturating_mul(4)
-                        >= self.round.before.saturating_mul(STARTING_QUARTERS),
-            };
-        }
-        per_round
-    }
-    fn per_round(&self) -> u64 {
-        self.round.before.max(self.freed - self.round.freed_then)
     }
     /// The largest window that the peer can make use of.
     fn useful(&self) -> u32 {
