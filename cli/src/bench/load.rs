@@ -315,11 +315,11 @@ impl Load {
                 }
                 Event::TrailersReceived { stream, .. } => self.answered(stream, turn.now),
                 Event::StreamReset { stream, reset } => {
-                    if self.remove(stream).is_none() {
-                    } else if reset.unprocessed {
+                    let was_open = self.remove(stream).is_some();
+                    if was_open && reset.unprocessed {
                         self.shared.left.set(self.shared.left.get() + 1);
                         self.shared.started.set(self.shared.started.get() - 1);
-                    } else {
+                    } else if was_open {
                         self.shared
                             .tally
                             .borrow_mut()

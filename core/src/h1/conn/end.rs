@@ -213,13 +213,23 @@ impl Conn {
             return true;
         }
         let by = ResetBy::Connection(Closed::Transport(end));
-        let lost = self.lose_body(by, CloseReason::PeerEnded);
+        // The owner of a lost body answers it.
+        if !self.lose_body(by, CloseReason::PeerEnded) {
+            self.end_last_exchange(end);
+        }
         self.receiving = Receiving::Nothing;
         self.tail.clear();
         self.last.get_or_insert(CloseReason::PeerEnded);
-        if lost {
-            // Its owner answers it.
-        } else if let Some(open) = self.receiver() {
+        if self.exchanges.iter().any(|open| !open.silent) {
+            self.events.push_back(Event::InputEnded);
+        }
+        true
+    }
+
+    /// Server: the peer has ended its side. A request that is not whole is reset; behind the response to a
+    /// whole one the connection closes.
+    fn end_last_exchange(&mut self, end: TransportEnd) {
+        if let Some(open) = self.receiver() {
             let closed = Closed::Transport(end);
             open.received = true;
             open.sending = Sending::Broken(closed);
@@ -231,10 +241,6 @@ impl Conn {
         } else if let Some(last) = self.exchanges.back_mut() {
             last.close_because(CloseReason::PeerEnded);
         }
-        if self.exchanges.iter().any(|open| !open.silent) {
-            self.events.push_back(Event::InputEnded);
-        }
-        true
     }
 
     /// Client: the response is complete. If the connection ends with it, a request that is still
