@@ -54,7 +54,7 @@ const FIXED = ['maxFrameSize']
 const OURS: Http2Settings = { maxConcurrentStreams: 100, maxHeaderListSize: 65_536, maxHeaderSize: 65_536 }
 
 /** A stream, as far as its session needs it. */
-interface SessionStream extends Tracked {
+export interface SessionStream extends Tracked {
   /** The body of its request: whether it holds bytes that were not read. */
   readonly $intake: { readonly waits: boolean }
   readonly $isDraining: boolean

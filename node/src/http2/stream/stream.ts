@@ -8,10 +8,11 @@ import type { Tracked } from '../../open'
 import { asked } from '../callbacks/asked'
 import { ResponseFlag } from '../../channel/codes'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
-import { showClose, showError, showHead, showsCloses } from '../channels'
-import { checkCall, checkInteger, isAbort, plain, streamError } from '../codes'
+import { showHead, showsCloses } from '../channels'
+import { checkCall, checkInteger, plain } from '../codes'
 import { exceedsBlock, objectOf, rawOf, type Headers } from '../fields'
 import { AwaitedWrites } from './awaited_writes'
+import { cutRequest, destroy, markClosed, onClosed, type EndingStream } from './ending'
 import type { Face } from './face'
 import type { WrittenPieces } from './piped_file'
 import { respondWithDescriptor, respondWithFile, type FileResponseOptions } from './file'
@@ -25,8 +26,6 @@ import { asBody, isThisTurn, Outgoing, thisTurn } from './outgoing'
 import { Timer } from '../callbacks/timer'
 
 const NO_ERROR = 0
-const INTERNAL_ERROR = 2
-const CANCEL = 8
 const FRAME_SIZE_ERROR = 6
 /** The type of HEADERS (RFC 9113 section 6.2), and its flags. */
 const HEADERS = 1
@@ -38,9 +37,9 @@ const CODE_MAX = 2 ** 32 - 1
 type Own = 'readable' | 'writableLength' | 'destroyed' | 'closed' | 'pending' | 'write' | 'end' | 'destroy' | '_write' | '_final' | '_read' | '_destroy'
 
 export interface ServerHttp2Stream extends Omit<Duplex, Own> {}
-export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
+export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream, Tracked {
   $index = 0
-  private $of: ServerHttp2Session | undefined
+  $of: ServerHttp2Session | undefined
   private $body: Intake | undefined
   private $ownFace: Face | null = null
   rstCode = NO_ERROR
@@ -52,29 +51,29 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
   private $sent: Headers | (() => Headers) | undefined
   sentTrailers: Headers | undefined
   sentInfoHeaders: Headers[] | undefined
-  private readonly $outgoing: Outgoing
-  private $isDuplex = false
-  private $isClosed = false
-  private $isAborted = false
+  readonly $outgoing: Outgoing
+  $isDuplex = false
+  $isClosed = false
+  $isAborted = false
   /** Bytes of the answer were never given to the connection. */
-  private $isCut = false
+  $isCut = false
   /** Its end was put behind the bytes that came before it. */
-  private $isEndRead = false
-  private $isGone = false
-  private $isAnswered = false
+  $isEndRead = false
+  $isGone = false
+  $isAnswered = false
   /** The turn in which it was answered. */
   private $turnOfAnswer = 0
   /** It was answered without a listener, so its end is not emitted. */
   private $isQuiet = false
   private $isFile = false
-  private $cutsRequest = false
+  $cutsRequest = false
   private $headersObject: Headers | undefined
   private $rawList: string[] | undefined
   declare timeout: number | undefined
-  private $timer: Timer | undefined
+  $timer: Timer | undefined
   /** Bytes of the connection that had gone when the timer fired last. */
   private $sentAtTimeout = 0
-  private $writes: AwaitedWrites | undefined
+  $writes: AwaitedWrites | undefined
 
   constructor (session: ServerHttp2Session, readonly $exchange: Exchange) {
     this.$of = session
@@ -436,75 +435,11 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
 
   $onRoom (bytes: number): void {
     this.$timer?.refresh()
-    if (this.$exchange.pending === 0) this.$cutRequest()
+    if (this.$exchange.pending === 0) cutRequest(this)
     this.$writes?.onRoom(bytes)
   }
 
-  $onClosed (code: number): void {
-    if (this.$exchange.storyId !== 0) this.$placeStory()
-    if (this.destroyed) return
-    const isOrderly = code === NO_ERROR && this.$exchange.received && this.$exchange.done
-    if (!this.$isEndRead && !isOrderly && (this.$intake.waits || this.$isEndDue)) {
-      // The exchange's end is read a turn behind what came before it, however it came: a reader gets that first.
-      this.$isEndRead = true
-      return later(() => { this.$onClosed(code) })
-    }
-    if (!this.$isDuplex) return this.$settleQuietly(code)
-    // One that failed, as by a write after its end, neither finishes nor ends any more.
-    const hasFailed = this.errored != null
-    if (code === NO_ERROR && this._writableState.ending && !this.writableFinished && !hasFailed) {
-      this.once('finish', () => { this.$onClosed(code) })
-      return
-    }
-    if (code !== NO_ERROR) this.$dropEnd()
-    if (!this.$isClosed) this.$markClosed(code)
-    if (!this.readable || code !== NO_ERROR || hasFailed) {
-      this.destroy()
-      return
-    }
-    this.on('end', () => { this.$maybeDestroy() })
-    // Unwanted bytes end as with node:http2; a late reader gets the error of the truncation.
-    if (this.$exchange.received || !this.$intake.didRead) this.$intake.onEnd()
-    else {
-      this.rstCode = CANCEL
-      this.$intake.onCut(() => { this.destroy() })
-    }
-    if (!this.$intake.didRead && this.readableFlowing === null) this.resume()
-    else this.read(0)
-  }
-
-  /** Whether a reader has all of the body, and is about to get its end. */
-  private get $isEndDue (): boolean {
-    return this.$isDuplex && this.readableFlowing === true && this.readableLength === 0 && !this.readableEnded && this.$intake.isWhole
-  }
-
-  /** An abort has no error, so the stream and the request have the story too. */
-  private $placeStory (): void {
-    this.$exchange.withStory(this)
-    if (this.$face !== null) this.$exchange.withStory(this.$face.$request)
-  }
-
-  /** The Duplex was never initialised, so only the compatible API gets an event. */
-  private $settleQuietly (code: number): void {
-    this.$isClosed = true
-    this.rstCode = code
-    if (!this.$isAnswered && !this.$exchange.done) {
-      this.$isAborted = true
-      this.$isCut = this.$outgoing.bytes > 0
-      this.$face?.$onStreamAborted()
-    }
-    this.$leave()
-    this.$face?.$onStreamClosed()
-  }
-
-  /** It belongs to no session any more. */
-  $leave (): void {
-    this.$isGone = true
-    this.$timer?.stop()
-    this.$of?.$forget(this)
-    this.$of = undefined
-    showClose(this)
-  }
+  $onClosed (code: number): void { onClosed(this, code) }
 
   close (code = NO_ERROR, done?: () => void): void {
     checkInteger(code, 'code', 0, CODE_MAX)
@@ -512,47 +447,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     if (this.$isClosed) return
     this.$become()
     if (done !== undefined) this.once('close', done)
-    this.$markClosed(code, true)
-  }
-
-  /**
-   * Marks the stream closed; `resets`: the peer gets a reset too. `atOnce`: bytes that the
-   * connection has not taken are dropped.
-   */
-  private $markClosed (code: number, resets = false, atOnce = false): void {
-    this.$isClosed = true
-    this.rstCode = code
-    this.setTimeout(0)
-    this.removeAllListeners('timeout')
-    const { ending } = this._writableState
-    if (!ending) {
-      this.$isAborted = true
-      this.emit('aborted')
-      longEnd.call(this)
-    }
-    if (!resets) return
-    const finish = (): void => { this.$reset(code, atOnce) }
-    if (!ending || this.writableFinished || code !== NO_ERROR || atOnce) finish()
-    else this.once('finish', finish)
-  }
-
-  private $reset (code: number, givesUp: boolean): void {
-    this.$flush()
-    // The end of its connection ends it.
-    if (this.$of?.destroyed === true) return
-    if (code !== NO_ERROR || !this.$exchange.headSent) return this.$exchange.reset(code)
-    // Without an error's code a cut answer would look like a whole one.
-    const isCut = !this.$exchange.done && (givesUp || this._writableState.bufferedRequestCount > 0)
-    if (isCut) return this.$exchange.reset(CANCEL)
-    this.$exchange.end()
-    this.$cutsRequest = !this.$intake.isWhole
-    if (!this.$cutsRequest) this.$intake.release()
-    if (this.$exchange.pending === 0) this.$cutRequest()
-  }
-
-  /** All of the answer has gone: the rest of the request is not wanted. */
-  private $cutRequest (): void {
-    if (this.$cutsRequest) this.$exchange.reset(NO_ERROR)
+    markClosed(this, code, true)
   }
 
   destroy (error?: Error | null): this {
@@ -562,43 +457,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, Tracked {
     return Duplex.prototype.destroy.call(this, error ?? undefined) as this
   }
 
-  _destroy (error: Error | null, done: (error?: Error | null) => void): void {
-    this.$dropEnd()
-    const session = this.$of
-    const ended = session?.goawayCode || session?.$endCode || NO_ERROR
-    let code = this.$isClosed ? this.rstCode : ended
-    if (error != null) code = ended !== NO_ERROR ? ended : isAbort(error) ? CANCEL : INTERNAL_ERROR
-    if (!this.$isClosed) this.$markClosed(code, true, true)
-    else if (this.$exchange.headSent && !this.$exchange.done) this.$exchange.reset(code || CANCEL)
-    const { $intake: intake } = this
-    const isLost = intake.holds || this.readableLength > 0
-    intake.drop()
-    // A body that is read, or will be by the next turn, has no end where bytes of it are lost, or where it was cut and
-    // no event says so.
-    const isRead = intake.didRead || this.readableFlowing !== null
-    if (!isRead || (!isLost && (intake.isWhole || this.$isAborted))) {
-      this.push(null)
-      // A reader that pauses would see `close` alone, and a pipeline take that for the end that it waits for.
-      if (isRead) this.read(0)
-    }
-    this.$writes?.end()
-    // An error that was given may be that of other streams too.
-    const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? this.$exchange.withStory(streamError(code)) : null)
-    this.$leave()
-    if (failure !== null) showError(this, failure)
-    done(failure)
-  }
-
-  /** Before a stream is destroyed whose last bytes are not read: they are lost, and a pipeline that knew of their end would
-   * wait for `end` in place of failing. */
-  private $dropEnd (): void {
-    const state = this._readableState as { ended: boolean; endEmitted: boolean; length: number } & typeof this._readableState
-    if (state.length > 0 && !state.endEmitted) state.ended = false
-  }
-
-  private $maybeDestroy (): void {
-    if (this.writableFinished && !this.readable && this.$isClosed) this.destroy()
-  }
+  _destroy (error: Error | null, done: (error?: Error | null) => void): void { destroy(this, error, done) }
 
   /** Whether bytes have gone since its timer began or fired, while some of the answer wait: that is no timeout, as with node:http2. */
   private $isSending (): boolean {

@@ -1,0 +1,194 @@
+// The end of a server's stream: by its exchange, by `close` or by `destroy`. Each order of events is that of
+// node:http2.
+
+import type { Duplex } from 'node:stream'
+import type { Exchange } from '../../server/exchange'
+import { later } from '../callbacks/later'
+import type { Timer } from '../callbacks/timer'
+import { showClose, showError } from '../channels'
+import { isAbort, streamError } from '../codes'
+import type { ServerHttp2Session, SessionStream } from '../connection/session'
+import type { AwaitedWrites } from './awaited_writes'
+import type { Face } from './face'
+import type { Intake } from './intake'
+import { longEnd } from './lazy_duplex'
+import type { Outgoing } from './outgoing'
+
+const NO_ERROR = 0
+const INTERNAL_ERROR = 2
+const CANCEL = 8
+
+/** A stream, as far as its end needs it. */
+export interface EndingStream extends SessionStream, Pick<Duplex, 'emit' | 'errored' | 'on' | 'once' | 'push' | 'read' | 'readableEnded' | 'readableFlowing' | 'readableLength' | 'removeAllListeners' | 'resume' | 'writableFinished' | '_readableState' | '_writableState'> {
+  readonly $exchange: Exchange
+  readonly $intake: Intake
+  readonly $outgoing: Outgoing
+  readonly $face: Face | null
+  readonly $timer: Timer | undefined
+  readonly $writes: AwaitedWrites | undefined
+  /** Its session, until it has left it. */
+  $of: ServerHttp2Session | undefined
+  rstCode: number
+  readonly readable: boolean
+  readonly destroyed: boolean
+  /** Whether the Duplex is initialised. */
+  readonly $isDuplex: boolean
+  readonly $isAnswered: boolean
+  $isClosed: boolean
+  $isAborted: boolean
+  /** Bytes of the answer were never given to the connection. */
+  $isCut: boolean
+  /** Its end was put behind the bytes that came before it. */
+  $isEndRead: boolean
+  $isGone: boolean
+  /** The rest of the request is reset once all of the answer has gone. */
+  $cutsRequest: boolean
+  $flush: () => void
+  setTimeout: (time: number) => unknown
+}
+
+/** The exchange has ended, with this code. */
+export function onClosed (stream: EndingStream, code: number): void {
+  if (stream.$exchange.storyId !== 0) placeStory(stream)
+  if (stream.destroyed) return
+  const isOrderly = code === NO_ERROR && stream.$exchange.received && stream.$exchange.done
+  if (!stream.$isEndRead && !isOrderly && (stream.$intake.waits || isEndDue(stream))) {
+    // The exchange's end is read a turn behind what came before it, however it came: a reader gets that first.
+    stream.$isEndRead = true
+    return later(() => { onClosed(stream, code) })
+  }
+  if (!stream.$isDuplex) return settleQuietly(stream, code)
+  // One that failed, as by a write after its end, neither finishes nor ends any more.
+  const hasFailed = stream.errored != null
+  if (code === NO_ERROR && stream._writableState.ending && !stream.writableFinished && !hasFailed) {
+    stream.once('finish', () => { onClosed(stream, code) })
+    return
+  }
+  if (code !== NO_ERROR) dropEnd(stream)
+  if (!stream.$isClosed) markClosed(stream, code)
+  if (!stream.readable || code !== NO_ERROR || hasFailed) {
+    stream.destroy()
+    return
+  }
+  stream.on('end', () => { maybeDestroy(stream) })
+  // Unwanted bytes end as with node:http2; a late reader gets the error of the truncation.
+  if (stream.$exchange.received || !stream.$intake.didRead) stream.$intake.onEnd()
+  else {
+    stream.rstCode = CANCEL
+    stream.$intake.onCut(() => { stream.destroy() })
+  }
+  if (!stream.$intake.didRead && stream.readableFlowing === null) stream.resume()
+  else stream.read(0)
+}
+
+/** Whether a reader has all of the body, and is about to get its end. */
+function isEndDue (stream: EndingStream): boolean {
+  return stream.$isDuplex && stream.readableFlowing === true && stream.readableLength === 0 && !stream.readableEnded && stream.$intake.isWhole
+}
+
+/** An abort has no error, so the stream and the request have the story too. */
+function placeStory (stream: EndingStream): void {
+  stream.$exchange.withStory(stream)
+  if (stream.$face !== null) stream.$exchange.withStory(stream.$face.$request)
+}
+
+/** The Duplex was never initialised, so only the compatible API gets an event. */
+function settleQuietly (stream: EndingStream, code: number): void {
+  stream.$isClosed = true
+  stream.rstCode = code
+  if (!stream.$isAnswered && !stream.$exchange.done) {
+    stream.$isAborted = true
+    stream.$isCut = stream.$outgoing.bytes > 0
+    stream.$face?.$onStreamAborted()
+  }
+  leave(stream)
+  stream.$face?.$onStreamClosed()
+}
+
+/** It belongs to no session any more. */
+function leave (stream: EndingStream): void {
+  stream.$isGone = true
+  stream.$timer?.stop()
+  stream.$of?.$forget(stream)
+  stream.$of = undefined
+  showClose(stream)
+}
+
+/**
+ * Marks the stream closed; `resets`: the peer gets a reset too. `atOnce`: bytes that the
+ * connection has not taken are dropped.
+ */
+export function markClosed (stream: EndingStream, code: number, resets = false, atOnce = false): void {
+  stream.$isClosed = true
+  stream.rstCode = code
+  stream.setTimeout(0)
+  stream.removeAllListeners('timeout')
+  const { ending } = stream._writableState
+  if (!ending) {
+    stream.$isAborted = true
+    stream.emit('aborted')
+    longEnd.call(stream)
+  }
+  if (!resets) return
+  const finish = (): void => { reset(stream, code, atOnce) }
+  if (!ending || stream.writableFinished || code !== NO_ERROR || atOnce) finish()
+  else stream.once('finish', finish)
+}
+
+function reset (stream: EndingStream, code: number, givesUp: boolean): void {
+  stream.$flush()
+  // The end of its connection ends it.
+  if (stream.$of?.destroyed === true) return
+  if (code !== NO_ERROR || !stream.$exchange.headSent) return stream.$exchange.reset(code)
+  // Without an error's code a cut answer would look like a whole one.
+  const isCut = !stream.$exchange.done && (givesUp || stream._writableState.bufferedRequestCount > 0)
+  if (isCut) return stream.$exchange.reset(CANCEL)
+  stream.$exchange.end()
+  stream.$cutsRequest = !stream.$intake.isWhole
+  if (!stream.$cutsRequest) stream.$intake.release()
+  if (stream.$exchange.pending === 0) cutRequest(stream)
+}
+
+/** All of the answer has gone: the rest of the request is not wanted. */
+export function cutRequest (stream: EndingStream): void {
+  if (stream.$cutsRequest) stream.$exchange.reset(NO_ERROR)
+}
+
+/** Implements `_destroy` of the Duplex: resets what is not whole, and gives the error that the stream ends with. */
+export function destroy (stream: EndingStream, error: Error | null, done: (error?: Error | null) => void): void {
+  dropEnd(stream)
+  const session = stream.$of
+  const ended = session?.goawayCode || session?.$endCode || NO_ERROR
+  let code = stream.$isClosed ? stream.rstCode : ended
+  if (error != null) code = ended !== NO_ERROR ? ended : isAbort(error) ? CANCEL : INTERNAL_ERROR
+  if (!stream.$isClosed) markClosed(stream, code, true, true)
+  else if (stream.$exchange.headSent && !stream.$exchange.done) stream.$exchange.reset(code || CANCEL)
+  const { $intake: intake } = stream
+  const isLost = intake.holds || stream.readableLength > 0
+  intake.drop()
+  // A body that is read, or will be by the next turn, has no end where bytes of it are lost, or where it was cut and
+  // no event says so.
+  const isRead = intake.didRead || stream.readableFlowing !== null
+  if (!isRead || (!isLost && (intake.isWhole || stream.$isAborted))) {
+    stream.push(null)
+    // A reader that pauses would see `close` alone, and a pipeline take that for the end that it waits for.
+    if (isRead) stream.read(0)
+  }
+  stream.$writes?.end()
+  // An error that was given may be that of other streams too.
+  const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? stream.$exchange.withStory(streamError(code)) : null)
+  leave(stream)
+  if (failure !== null) showError(stream, failure)
+  done(failure)
+}
+
+/** Before a stream is destroyed whose last bytes are not read: they are lost, and a pipeline that knew of their end would
+ * wait for `end` in place of failing. */
+function dropEnd (stream: EndingStream): void {
+  const state = stream._readableState as { ended: boolean; endEmitted: boolean; length: number } & typeof stream._readableState
+  if (state.length > 0 && !state.endEmitted) state.ended = false
+}
+
+function maybeDestroy (stream: EndingStream): void {
+  if (stream.writableFinished && !stream.readable && stream.$isClosed) stream.destroy()
+}
