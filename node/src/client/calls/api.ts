@@ -3,7 +3,8 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { Duplex, finished, PassThrough, Readable, type Writable } from 'node:stream'
-import { Answer, type BodySource } from './answer'
+import { Answer } from './answer'
+import type { BodySource } from './answer_body'
 import { endStream, isStream } from '../prepare/body'
 import type { Dispatch, DispatchOptions } from '../prepare/prepare'
 import { InvalidArgumentError, InvalidReturnValueError, RequestAbortedError, SocketError } from '../../errors'

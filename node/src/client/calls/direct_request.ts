@@ -2,7 +2,8 @@
 // or a foreign dispatcher `request` is a handler of the new ABI instead.
 
 import { AsyncResource } from 'node:async_hooks'
-import { Answer, type BodySource } from './answer'
+import { Answer } from './answer'
+import type { BodySource } from './answer_body'
 import { endStream, isStream } from '../prepare/body'
 import type { Upload } from '../prepare/upload'
 import type { Trace } from './channels'
