@@ -7,6 +7,7 @@ import { inspect, types } from 'node:util'
 import { Headers, Response } from '../fetch/faces'
 import type { Exchange } from '../server/exchange'
 import { matchesTag } from './files/file_plan'
+import { FileBody } from './web/file_body'
 import { isFile, isResponse } from './web/response'
 
 const OK = 200
@@ -20,8 +21,8 @@ export type ParamsOf<Path extends string> =
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH' | 'HEAD' | 'OPTIONS'
 
-/** A handler, or an answer that is made once; `H` is the handler's type. */
-type RouteValue<H> = H | Response | globalThis.Response
+/** A handler, or an answer that is made once, a file too; `H` is the handler's type. */
+type RouteValue<H> = H | Response | globalThis.Response | FileBody
 
 /** The value of a path: for every method, or by method; `false`: none, and `fetch` is called. */
 export type Route<H> = RouteValue<H> | { [M in Method]?: RouteValue<H> } | false
@@ -89,15 +90,16 @@ const etagOf = (bytes: Uint8Array): string => `"${createHash('sha1').update(byte
 function valueOf (value: unknown, where: string): Handler | Fixed {
   if (typeof value === 'function') return value as Handler
   if (isResponse(value)) return new Fixed(value)
-  throw new TypeError(`${where} is ${inspect(value, { depth: 0 })}; it must be a function, a Response, or false`)
+  if (value instanceof FileBody) return new Fixed(new Response(value))
+  throw new TypeError(`${where} is ${inspect(value, { depth: 0 })}; it must be a function, a Response, a file, or false`)
 }
 
 function entryOf (path: string, route: unknown): Entry {
   const where = `routes[${JSON.stringify(path)}]`
   const entry: Entry = { path, names: [], all: null, methods: null }
-  if (typeof route !== 'object' || route === null || isResponse(route)) return { ...entry, all: valueOf(route, where) }
+  if (typeof route !== 'object' || route === null || isResponse(route) || route instanceof FileBody) return { ...entry, all: valueOf(route, where) }
   const wrong = Array.isArray(route) ? 'a list' : types.isPromise(route) ? 'a promise' : Object.keys(route).length === 0 ? 'without methods' : null
-  if (wrong !== null) throw new TypeError(`${where} is ${wrong}; it must be a function, a Response, false, or an object of these by method`)
+  if (wrong !== null) throw new TypeError(`${where} is ${wrong}; it must be a function, a Response, a file, false, or an object of these by method`)
   entry.methods = new Map()
   for (const [method, value] of Object.entries(route)) {
     if (!METHODS.has(method)) throw new TypeError(`${where} has ${inspect(method)}; the methods of a route are ${[...METHODS].join(', ')}`)

@@ -5,7 +5,7 @@ import { errorOf } from '../errors/failures'
 import { Answering, type Answered } from './answering'
 import { ResponseFlag } from '../channel/codes'
 import type { Exchange } from '../server/exchange'
-import type { FieldsInit } from '../fetch/headers/fields'
+import { textOf, type FieldsInit } from '../fetch/headers/fields'
 import { overrideGlobals } from './web/global'
 import { identityGiven, type IdentityOptions } from '../server/tls/identity'
 import { IdleRequests, secondsOf } from './idle'
@@ -228,7 +228,7 @@ export class Server<Data = undefined> {
     if (this.webSockets === null) throw new TypeError('upgrade needs the option websocket of serve')
     if (incoming === undefined || !wantsWebSocket(incoming)) return false
     const { remoteAddress } = incoming.exchange.connection
-    return this.webSockets.accept(upgradedTo(incoming), remoteAddress, options?.headers, options?.data as Data)
+    return this.webSockets.accept(upgradedTo(incoming), remoteAddress, textOf(options?.headers, null), incoming.setCookies(), options?.data as Data)
   }
 
   /** Sends a message to every WebSocket that is subscribed to `topic`. */

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { nearest } from '../errors/near'
-import { pairsOf, textOf, type FieldsInit } from '../fetch/headers/fields'
+import { pairsOf } from '../fetch/headers/fields'
 import { secondsOf } from './idle'
 
 /**
@@ -61,7 +61,6 @@ const DEFAULTS = {
 }
 const CALLS = ['open', 'message', 'close', 'drain', 'ping', 'pong']
 const NAMES = ['data', ...CALLS, ...Object.keys(DEFAULTS)]
-/** RFC 6455 section 7.4.1. */
 /** RFC 6455 section 7.4.1. */
 const GOING_AWAY = 1001
 /** How long clients have to close too, when their server ends. */
@@ -147,6 +146,7 @@ export class ServerWebSocket<T = undefined> {
   #waits = false
   /** The first arguments of `close`; null: this side has not closed. */
   #closedBy: { code: number; reason: string } | null = null
+  #isOver = false
   #activeAt = performance.now()
   #pinged = false
 
@@ -167,8 +167,8 @@ export class ServerWebSocket<T = undefined> {
     }
     peer.on('message', (bytes: Buffer, isBinary: boolean) => {
       active()
-      // For its handlers a socket that this side has closed is over.
-      if (this.#closedBy !== null) return
+      // For its handlers a socket that this side has closed or ended is over; frames may have come with the one before.
+      if (this.#isOver) return
       this.#all.call('message', this, isBinary ? this.#typed(bytes) : bytes.toString())
     })
     peer.on('ping', (bytes: Buffer) => { active(); this.#all.call('ping', this, bytes) })
@@ -248,12 +248,15 @@ export class ServerWebSocket<T = undefined> {
   close (code = 1000, reason = ''): void {
     const isFirst = this.#peer.readyState === OPEN
     this.#peer.close(code, reason)
-    if (isFirst) this.#closedBy = { code, reason }
+    if (!isFirst) return
+    this.#closedBy = { code, reason }
+    this.#isOver = true
   }
 
   /** Ends at once, without a close frame. */
   terminate (): void {
     this.#closedBy = null
+    this.#isOver = true
     this.#peer.terminate()
   }
 
@@ -352,9 +355,9 @@ export class WebSockets<T> {
     return first
   }
 
-  /** Answers with a 101, or what stands for it; false: the client was refused. */
-  accept ([request, socket, head]: [IncomingMessage, Duplex, Buffer], remoteAddress: string | undefined, headers: FieldsInit | undefined, data: T): boolean {
-    this.fields = pairsOf(textOf(headers, null))
+  /** Answers with a 101, or what stands for it, `cookies` as values of set-cookie; false: the client was refused. */
+  accept ([request, socket, head]: [IncomingMessage, Duplex, Buffer], remoteAddress: string | undefined, fields: string, cookies: string[], data: T): boolean {
+    this.fields = [...pairsOf(fields), ...cookies.map((cookie): [string, string] => ['set-cookie', cookie])]
     let made: ServerWebSocket<T> | undefined
     this.acceptor.handleUpgrade(request, socket, head, peer => { made = new ServerWebSocket(this, peer, socket, remoteAddress, data) })
     this.fields = []

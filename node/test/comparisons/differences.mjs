@@ -547,6 +547,7 @@ export const differences = {
     'routes: *, /users/%zz': { reason: 'an escape that is none stays as it came', of: ['client: '], programs: 2 },
     'routes: not escaped, *': { reason: 'a route may be written as it is read', programs: 22 },
     'routes: a Response of a status, *': { reason: 'an etag is of a 200', of: ['client: '], programs: 10 },
+    'routes: a file*': { reason: 'a file has an etag and a date, and answers conditions', of: ['client: '], programs: 16 },
     'routes: *, without fetch': { reason: 'a path without the method is a 405 with `allow` (RFC 9110 section 15.5.6)', of: ['client: '], programs: 20 },
     'members: params of a request of a route': 'routers put parameters of their own on a request',
     'members: cookies of a request of a route': 'middleware puts cookies of its own on a request',

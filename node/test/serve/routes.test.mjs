@@ -1,7 +1,7 @@
 // `routes` of `serve`: which handler a path and a method have, what it gets, and answers that are made once.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { Response as Lean, serve } from 'trunkline'
+import { file, Response as Lean, serve } from 'trunkline'
 import { versions } from '../support/clients/clients.mjs'
 import { serveFor } from '../support/servers/serving.mjs'
 
@@ -144,6 +144,17 @@ test('a route that fails is answered by error, and gets the server as this and b
   assert.deepEqual(seen, [true, true, {}, 'http/1.1'])
 })
 
+test('a file is the answer of a route as it is, and by method, with its type and its ranges', async t => {
+  const own = file(new URL(import.meta.url))
+  const server = serveFor(t, { routes: { '/file': own, '/method': { GET: own } } })
+  for (const path of ['/file', '/method']) {
+    const whole = await fetch(new URL(path, server.url))
+    assert.deepEqual([whole.status, whole.headers.get('content-type'), await whole.text()], [200, own.type, await own.text()])
+    const part = await fetch(new URL(path, server.url), { headers: { range: 'bytes=0-3' } })
+    assert.deepEqual([part.status, await part.text()], [206, await own.slice(0, 4).text()])
+  }
+})
+
 test('routes that cannot be are refused by their path', () => {
   const fine = () => new Lean('')
   const used = new Response('used')
@@ -152,7 +163,7 @@ test('routes that cannot be are refused by their path', () => {
     [{ a: fine }, /"a"; it must begin with a slash/], [{ '/a/*/b': fine }, /star must be its whole last segment/], [{ '/a*': fine }, /star must be/], [{ '/:': fine }, /name of its own/],
     [{ '/:a/:a': fine }, /name of its own/], [{ '/a': 5 }, /routes\["\/a"\] is 5/], [{ '/a': { get: fine } }, /'get'; the methods of a route are GET/], [{ '/a': { GET: 'text' } }, /routes\["\/a"\]\.GET is 'text'/],
     [{ '/a': used }, /was used already/], [5, /routes is 5/],
-    [{ '/a': [new Lean('')] }, /routes\["\/a"\] is a list; it must be a function, a Response, false, or an object/],
+    [{ '/a': [new Lean('')] }, /routes\["\/a"\] is a list; it must be a function, a Response, a file, false, or an object/],
     [{ '/a': Promise.resolve(new Lean('')) }, /routes\["\/a"\] is a promise/], [{ '/a': {} }, /routes\["\/a"\] is without methods/]
   ]
   for (const [routes, message] of cases) assert.throws(() => serve({ routes }), message)

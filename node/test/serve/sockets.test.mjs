@@ -155,6 +155,36 @@ for (const version of framed) {
     assert.deepEqual([own.headers['sec-websocket-protocol'], own.headers['x-a'], String(own.headers['set-cookie']), String((await own.next())[1])], ['second', 'b', 'c=d', 'second'])
   })
 
+  test(`${name}: cookies that a handler sets and deletes go with the upgrade`, async t => {
+    const server = served(t, version, { open: ws => { ws.send('open') } }, {
+      fetch (request, server) {
+        request.cookies.set('sid', '9')
+        request.cookies.delete('old')
+        server.upgrade(request, { headers: { 'set-cookie': 'a=b' } })
+      }
+    })
+    const { headers } = await open(t, version, server.port, { cookie: 'old=1' })
+    const lines = [headers['set-cookie']].flat().join('\n')
+    for (const line of [/a=b/, /sid=9; Path=\/; SameSite=Lax/, /old=; Path=\/; Expires=/]) assert.match(lines, line)
+  })
+
+  test(`${name}: behind terminate and close no message is delivered, also one that came with the message before`, async t => {
+    for (const last of ['terminate', 'close']) {
+      const events = logged()
+      const server = served(t, version, {
+        message (ws, message) {
+          events.add(message)
+          ws[message]()
+        },
+        close: () => { events.add('over') }
+      })
+      const client = await open(t, version, server.port)
+      await client.write(Buffer.concat([frame(TEXT, last), frame(TEXT, 'send'), closing(1000)]))
+      await events.until(log => log.some(([entry]) => entry === 'over'))
+      assert.deepEqual(events.log, [[last], ['over']])
+    }
+  })
+
   test(`${name}: messages that are too long, handlers that fail and frames that are none close with their code`, async t => {
     t.mock.method(console, 'error', () => {})
     const codes = logged()

@@ -75,7 +75,12 @@ async function overHttp1 (t, version, port, fields, behind) {
   }
   const end = text.indexOf('\r\n\r\n')
   const lines = text.toString('latin1', 0, end).split('\r\n')
-  const headers = Object.fromEntries(lines.slice(1).map(line => line.split(': ')).map(([name, value]) => [name.toLowerCase(), value]))
+  const headers = {}
+  for (const line of lines.slice(1)) {
+    const [name, value] = line.split(': ')
+    const key = name.toLowerCase()
+    headers[key] = key in headers ? [headers[key], value].flat() : value
+  }
   return { status: Number(lines[0].slice(9, 12)), headers, ...frames(socket, text.subarray(end + 4)) }
 }
 

@@ -1,4 +1,6 @@
 // The route that answers, by path and method, and the handler that answers a failure.
+import { fileURLToPath } from 'node:url'
+
 const PATTERNS = {
   exact: ['/a'], root: ['/'], parameter: ['/users/:id'], two: ['/users/:id/posts/:post'], rest: ['/api/*'], all: ['/*'],
   'exact beside a parameter': ['/users/me', '/users/:id'], 'a parameter beside the rest': ['/api/:one', '/api/*'],
@@ -17,6 +19,7 @@ for (const [name, patterns] of Object.entries(PATTERNS)) {
   }
 }
 
+const FILE = fileURLToPath(new URL('../../../package.json', import.meta.url))
 const VALUES = {
   'a Response': ({ Response }) => new Response('fixed', { headers: { 'x-a': 'b' } }),
   'an empty Response': ({ Response }) => new Response(),
@@ -29,6 +32,8 @@ const VALUES = {
   'handlers of GET and POST': ({ Response }) => ({ GET: () => new Response('get'), POST: async request => new Response(`post ${await request.text()}`) }),
   'a handler of HEAD': ({ Response }) => ({ HEAD: () => new Response('head', { headers: { 'x-head': '1' } }), GET: () => new Response('get') }),
   'a handler of OPTIONS': ({ Response }) => ({ OPTIONS: () => new Response(null, { status: 204, headers: { allow: 'GET' } }) }),
+  'a file': ({ file }) => file(FILE),
+  'a file of GET': ({ file }) => ({ GET: file(FILE) }),
   false: () => false
 }
 for (const [name, value] of Object.entries(VALUES)) {

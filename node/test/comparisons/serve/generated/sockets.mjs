@@ -56,6 +56,32 @@ const ACTIONS = {
   }
 }
 
+/** Uses of the cookies of a request before it is upgraded. */
+const COOKIES = {
+  'sets one': cookies => { cookies.set('sid', '9') },
+  'sets one with options': cookies => { cookies.set('sid', '9', { httpOnly: true, maxAge: 60 }) },
+  'deletes one': cookies => { cookies.delete('came') },
+  'sets and deletes': cookies => { cookies.set('sid', '9'); cookies.delete('came') },
+  'reads one': cookies => { cookies.get('came') }
+}
+
+/** Upgrades, and reports the cookies that are set. */
+const upgradeWith = (use, headers) => async (module, stage) => {
+  const server = stage.serve(module, {
+    routes: {
+      '/': (request, server) => {
+        use(request.cookies)
+        return server.upgrade(request, { headers }) ? undefined : new module.Response('no')
+      }
+    },
+    fetch: () => new module.Response('none'),
+    websocket: { open (ws) { ws.terminate() }, message () {} }
+  })
+  const fields = 'connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\ncookie: came=1'
+  const text = (await stage.send(server.port, Buffer.from(`GET / HTTP/1.1\r\nhost: localhost\r\n${fields}\r\n\r\n`))).toString('latin1')
+  stage.log('client')(text.slice(0, 12), text.split('\r\n').filter(line => /^set-cookie:/i.test(line)).map(line => line.slice(12)).sort())
+}
+
 /** Upgrades, and reports each frame of the server until it ends. */
 async function play (stage, server, sent) {
   const log = stage.log('client')
@@ -87,6 +113,10 @@ async function play (stage, server, sent) {
 }
 
 const programs = {}
+for (const [what, use] of Object.entries(COOKIES)) {
+  programs[`an upgrade whose handler ${what}`] = upgradeWith(use, undefined)
+  programs[`an upgrade whose handler ${what}, beside a header`] = upgradeWith(use, { 'set-cookie': 'own=1' })
+}
 for (const [name, sent] of Object.entries(SENT)) {
   for (const [what, action] of Object.entries(ACTIONS)) {
     programs[`${name}, the server ${what}`] = async (module, stage) => {
