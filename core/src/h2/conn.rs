@@ -1,10 +1,9 @@
 //! One HTTP/2 connection, client or server: bytes and commands in, bytes and events out.
 //!
-//! This file holds the state and its getters; each concern has a file beside it: `conn_recv` cuts
-//! frames, `conn_head` takes header blocks, `conn_flow` keeps the windows, `conn_send` writes,
-//! `conn_settings`, `conn_ping`, `conn_goaway` and `conn_timers` handle the frames and deadlines
-//! that they are named for, `reset_slots` keeps the slots of streams that we reset, `conn_close` ends
-//! streams and the connection.
+//! This file holds the state and its getters; each concern has a file in its folder: `recv` cuts frames,
+//! `head` takes header blocks, `flow` keeps the windows, `room` bounds what waits to be sent, `send` writes,
+//! `settings`, `ping`, `goaway`, `priority`, `announce` (ALTSVC and ORIGIN) and `timers` handle the frames and
+//! deadlines that they are named for, `close` ends streams and the connection.
 //!
 //! Invariants: a closed stream is not in `streams`; a stream is in the scheduler exactly while it
 //! has bytes to send and its own window allows one; no event follows [`Event::Closed`].
@@ -351,7 +350,7 @@ impl Conn {
         self.session.abuse()
     }
 
-    // Commands; the others are in `conn_send`, `conn_flow`, `conn_goaway` and `conn_close`.
+    // Commands; the others are in `send`, `flow`, `goaway` and `close`.
 
     /// Server: the handler of this stream is gone (finished or cancelled): it no longer counts
     /// against `running_handlers_max`. Called exactly once per `RequestReceived`.

@@ -1,10 +1,9 @@
 //! One HTTP/3 connection, client or server: stream bytes and commands in, actions and events out.
 //!
-//! This file holds the state and its getters; each concern has a file beside it: `conn_transport`
-//! sorts input by stream, `conn_uni` keeps the control and QPACK streams both ways, `conn_recv`
-//! reads request streams, `conn_head` takes their sections, `conn_send` and `conn_write` write,
-//! `conn_goaway`, `conn_datagram` and `conn_timers` handle what they are named for, `conn_close`
-//! ends streams and the connection.
+//! This file holds the state and its getters; each concern has a file in its folder: `transport` sorts input by
+//! stream, `uni` keeps the control and QPACK streams both ways, `recv` reads request streams, `head` takes
+//! their sections, `flow` sizes the windows, `send` and `write` write, `early` keeps requests of the handshake,
+//! `goaway`, `datagram` and `timers` handle what they are named for, `close` ends streams and the connection.
 //!
 //! Invariants: a stream that is over both ways is not in `streams`; a stream is in the scheduler
 //! exactly while it has bytes to send and the transport takes them; only actions follow

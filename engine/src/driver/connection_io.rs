@@ -412,7 +412,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
         }
     }
     /// The owner is gone: everything open is reset, nothing more is written.
-    #[allow(dead_code, reason = "for owners that stop before the machine does")]
+    #[cfg(feature = "client")]
     pub(crate) fn abandon(&mut self, now: Instant, code: H2Code) {
         self.machine.abort(now, code);
         self.broken = true;

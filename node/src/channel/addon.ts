@@ -39,7 +39,7 @@ interface Addon {
 }
 
 /** The addon is not there, or is not this version's. */
-export class AddonError extends Error {
+class AddonError extends Error {
   readonly code = 'TRUNKLINE_ADDON'
   constructor (message: string, options?: ErrorOptions) {
     super(`trunkline: ${message}${seeHelp('TRUNKLINE_ADDON')}`, options)

@@ -202,7 +202,7 @@ export class Carrier {
 }
 
 /** The streams of this environment, by their numbers. */
-export class Streams implements StreamHalf {
+class Streams implements StreamHalf {
   private readonly open = new Map<number, Carrier>()
   private last = 0
   /** Open streams that no handle of the system is known below. */

@@ -24,7 +24,7 @@ const proxied = channel('undici:proxy:connected')
 export type OwningDispatcher = EventEmitter & { readonly origin: URL | null; readonly stats: { origins: { origin: string }[] } }
 
 /** The state of the dispatcher, which counts its requests by origin. */
-export interface Of {
+interface Of {
   readonly dispatcher: OwningDispatcher
   readonly checked: Pick<Checked, 'connections' | 'forwards' | 'isProxied' | 'settings'>
   /** Why the dispatcher closes its connections; null: it does not. */

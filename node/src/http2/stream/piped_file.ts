@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { load } from '../../channel/addon'
 
 /** A response, as far as a file is piped into it. */
-export interface FileSink {
+interface FileSink {
   write: (piece: Buffer) => boolean
   once: (event: 'drain', listener: () => void) => unknown
   off: (event: 'drain', listener: () => void) => unknown

@@ -96,7 +96,6 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   get endAfterHeaders (): boolean { return !this.$exchange.hasBody }
   get bufferSize (): number { return this.writableLength }
   get pushAllowed (): boolean { return false }
-  get $scheme (): string { return this.$exchange.scheme }
   /** Whether the response was sent as one message, so that no more events follow. */
   get $isOver (): boolean { return this.$isAnswered }
   /** Whether that message was sent in an earlier turn, or has gone. */

@@ -8,7 +8,7 @@ import type { Encoded } from '../web/response'
 import type { FileBody, FilePart } from '../web/file_body'
 
 /** A status, its fields, and the part of the file that follows; null: nothing does. */
-export interface FilePlan { status: number; fields: string; part: FilePart | null }
+interface FilePlan { status: number; fields: string; part: FilePart | null }
 
 const OK = 200
 const PARTIAL = 206
