@@ -19,7 +19,7 @@ pub const FIELD_COUNT_MAX: usize = 128;
 /// Decoded size of a field section by RFC 9113 section 10.5.1, advertised as
 /// SETTINGS_MAX_HEADER_LIST_SIZE.
 pub const FIELD_SECTION_BYTES_MAX: usize = 64 * 1024;
-/// A header block on the wire, HEADERS and CONTINUATION together (CVE-2024-27983 and kin). A larger
+/// A header block on the wire, HEADERS and CONTINUATION together (CVE-2024-27983 and others). A larger
 /// one costs its stream.
 pub const HEADER_BLOCK_BYTES_MAX: usize = 64 * 1024;
 /// HTTP/2: a larger header block is read up to this all the same, and decoded for the table alone, so

@@ -129,7 +129,7 @@ pub trait Machine {
     fn round_trip(&self) -> Option<Duration> {
         None
     }
-    /// The receive window that the path needed of late, in bytes; 0: nothing was seen.
+    /// The receive window that the path has needed recently, in bytes; 0: nothing was seen.
     fn bdp_bytes(&self, now: Instant) -> u32 {
         let _ = now;
         0

@@ -124,7 +124,7 @@ fn a_shut_connection_window_of_http_2_holds_no_more_than_the_budget_allows() {
     );
 }
 
-/// The streams that are told that they have room.
+/// The streams that got `SendReady`.
 fn reported(events: Vec<Event>) -> Vec<u64> {
     let reported = events.into_iter().filter_map(|event| match event {
         Event::SendReady { stream } => Some(stream.0),

@@ -1,6 +1,6 @@
 //! gRPC by tonic: a client for tonic's generated clients, and deadlines of a server's calls.
 //!
-//! tonic's own channel and server heed the field `grpc-timeout`, and give a status of each error. These
+//! tonic's own channel and server apply the field `grpc-timeout`, and give a status of each error. These
 //! do so above a [`Client`](crate::Client) and in front of a tonic service. The deadline is one of the whole call,
 //! streams of messages included (the specification of gRPC over HTTP/2), and not of its beginning alone.
 
@@ -43,7 +43,7 @@ impl From<Error> for Status {
     }
 }
 
-/// A tonic service that heeds `grpc-timeout`: the call is dropped when its time has passed, and the client
+/// A tonic service that applies `grpc-timeout`: the call is dropped when its time has passed, and the client
 /// gets DEADLINE_EXCEEDED. `tonic::service::Routes` and generated servers do not do it by themselves;
 /// requests without the field have no deadline.
 ///

@@ -250,7 +250,7 @@ fn a_revoked_certificate_is_not_believed() {
     }
 }
 
-/// A server that admits everybody, and one that resumes its sessions and believes one authority:
+/// A server that admits every client, and one that resumes its sessions and believes one authority:
 /// between the two, what a client had shown is believed no more.
 fn before_and_after(authority: &Authority) -> (Running, Running, CertificateDer<'static>) {
     let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();

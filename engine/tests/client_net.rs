@@ -159,7 +159,7 @@ fn when_all_fail_each_address_is_named_with_its_error() {
     });
 }
 
-/// Says the same address to everybody, and counts.
+/// Resolves every name to one address, and counts.
 #[derive(Clone)]
 struct Fixed(SocketAddr, Arc<AtomicU32>);
 
@@ -412,7 +412,7 @@ fn a_time_or_an_address_out_of_range_is_refused_when_the_client_is_built() {
     }
 }
 
-/// Notes all that it hears.
+/// Notes every event.
 #[derive(Default)]
 struct Notes(Mutex<Vec<String>>);
 

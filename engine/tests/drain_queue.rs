@@ -22,7 +22,7 @@ use trunkline::{Body, Running, Server, ServerConfig, Tls};
 
 const CLIENTS: usize = 64;
 const GET: &str = "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
-/// A client that waits in vain fails instead of hanging.
+/// A client whose wait has no end fails instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server whose only worker is in its first handler until `release` is dropped, and accepts nothing.

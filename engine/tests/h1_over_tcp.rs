@@ -444,7 +444,7 @@ fn an_h2c_upgrade_is_an_ordinary_request_and_what_follows_is_http_1_1() {
         }))
         .unwrap();
     let mut peer = Peer::connect(running.local_addr());
-    // RFC 9113 section 3.1: obsolete; who follows it here would read the next request otherwise
+    // RFC 9113 section 3.1: obsolete; a client that follows it here would read the next request otherwise
     // than a proxy in front does.
     peer.sends(
         "GET /first HTTP/1.1\r\nhost: a\r\nconnection: upgrade, http2-settings\r\n\

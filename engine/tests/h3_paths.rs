@@ -1,4 +1,4 @@
-//! Connections that outlive their path, and clients that hear at once when the server is another.
+//! Connections that outlive their path, and clients that learn at once of another server at the address.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 #[path = "support/http3.rs"]

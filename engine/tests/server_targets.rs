@@ -162,7 +162,7 @@ fn a_request_under_tls_whose_scheme_is_http_is_misdirected() {
     }
 }
 
-/// A server whose names have settings of their own: `open.test` admits everybody, `closed.test` only
+/// A server whose names have settings of their own: `open.test` admits every client, `closed.test` only
 /// clients with a certificate.
 struct Names {
     running: Running,
@@ -238,7 +238,7 @@ fn where_names_have_clients_of_their_own_sni_binds_without_being_asked_to() {
     assert_eq!(*reached.lock().unwrap(), ["open.test", "open.test"]);
 }
 
-/// A handshake without SNI goes on with what is for everybody: it opens no name that has more to ask.
+/// A handshake without SNI gets the settings of any name: it opens no name that asks for a client certificate.
 #[test]
 fn where_settings_are_chosen_by_name_a_client_that_says_none_reaches_no_name() {
     use std::io::{Read, Write};

@@ -49,7 +49,7 @@ fn hello(server: Server<UnixSocket>) -> Running<SocketAddr> {
 
 fn connect(path: &Path) -> UnixStream {
     let socket = UnixStream::connect(path).unwrap();
-    // A test that waits in vain fails instead of hanging.
+    // A test whose wait has no end fails instead of hanging.
     let patience = Some(Duration::from_secs(60));
     socket.set_read_timeout(patience).unwrap();
     socket

@@ -30,7 +30,7 @@ pub enum QuicStack {
 /// A foreign HTTP/3 server that runs.
 #[derive(Debug)]
 pub struct QuicPeer {
-    /// Its UDP port on 127.0.0.1; quic-go's serves HTTP/1.1 and HTTP/2 on the same of TCP.
+    /// Its UDP port on 127.0.0.1; quic-go's serves HTTP/1.1 and HTTP/2 on the TCP port of that number.
     pub port: u16,
     /// Its process.
     pub process: Process,

@@ -1,4 +1,4 @@
-//! The body of a request: `-d` and its kin, in the order of the command line, `-F` and `-T`.
+//! The body of a request: `-d` and the other data options, in the order of the command line, `-F` and `-T`.
 
 pub(super) mod form;
 
@@ -21,7 +21,7 @@ const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
 pub(super) struct BodyOptions {
     #[command(flatten)]
     pub(super) data: Data,
-    /// Put what -d and its kin give behind the `?` of the URL, and GET it.
+    /// Put what -d and the other data options give behind the `?` of the URL, and GET it.
     #[arg(short = 'G', long, conflicts_with_all = ["form", "form-string", "upload_file"])]
     pub(super) get: bool,
     #[command(flatten)]
@@ -117,7 +117,7 @@ impl Kind {
             Self::Data,
             Self::NAMES[0],
             "Request body, or @FILE without its line breaks, or @- for standard input; the method becomes POST and \
-             the type that of a form, unless a field says another. May be repeated, with its kin too: joined by `&`",
+             the type that of a form, unless a field says another. May be repeated, with other data options too: joined by `&`",
         ),
         (
             Self::Binary,
@@ -142,7 +142,7 @@ impl Kind {
     ];
 }
 
-/// `-d` and its kin, in the order of the command line.
+/// `-d` and the other data options, in the order of the command line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Data(Vec<(Kind, String)>);
 

@@ -50,7 +50,7 @@ pub(super) struct OutputOptions {
     /// Write the heads of the answers to this file (`-` for standard output).
     #[arg(short = 'D', long, value_name = "FILE")]
     pub(super) dump_header: Option<PathBuf>,
-    /// Write this to standard output behind each URL: text with %{http_code}, %{time_total}, %{json} and their kin, \n
+    /// Write this to standard output behind each URL: text with %{http_code}, %{time_total}, %{json} and other variables, \n
     /// and \t; @FILE for the text in a file.
     #[arg(short, long, value_name = "FORMAT")]
     pub(super) write_out: Option<String>,

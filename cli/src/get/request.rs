@@ -49,7 +49,7 @@ impl RequestTemplate {
         let content = content(options)?;
         if options.head && !matches!(content, Content::None) {
             return Err(Failure::usage(
-                "-I is HEAD, which has no body: -d and its kin need -G beside it",
+                "-I is HEAD, which has no body: -d and the other data options need -G beside it",
             ));
         }
         let method = match (&options.method, &content) {

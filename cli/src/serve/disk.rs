@@ -244,7 +244,7 @@ mod kernel {
     use std::path::Path;
 
     /// # Errors
-    /// `NotFound` when there is no such path; anything else says that it could not be told at once.
+    /// `NotFound` when there is no such path; any other error: it is not known without blocking.
     pub(super) fn open_cached(directory: &File, path: &Path) -> io::Result<File> {
         beneath(directory, path, ResolveFlags::CACHED)
     }

@@ -156,7 +156,7 @@ fn relative(path: &str) -> Option<PathBuf> {
     (relative.components().all(ordinary)).then(|| relative.to_owned())
 }
 
-/// Whether a component of the path begins with a dot. `.well-known` is there for everybody
+/// Whether a component of the path begins with a dot. `.well-known` is public
 /// (RFC 8615 section 3).
 fn is_hidden(path: &Path) -> bool {
     let mut components = path.components().enumerate();

@@ -38,7 +38,7 @@ impl WindowedMax {
         let largest = &mut self.values[(turn % TURNS as u64) as usize];
         *largest = value.max(*largest);
     }
-    /// The largest value of late.
+    /// The largest recent value.
     pub fn get(&self, now: Instant) -> u32 {
         let passed = self.turn_at(now) - self.turn;
         let remembered = (TURNS as u64).saturating_sub(passed);

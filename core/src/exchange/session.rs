@@ -85,7 +85,7 @@ pub(crate) struct Session {
     scarcity: Scarcity,
     /// Server: rules that requests broke which became no exchange, for metrics.
     refused: Vec<Violation>,
-    /// The receive windows that the path needed of late.
+    /// The receive windows that the path has needed recently.
     path: BdpHistory,
     round_trip: Option<Duration>,
     abuse: Abuse,

@@ -54,7 +54,7 @@ impl Default for Settings {
 impl Settings {
     /// Whether a server that took early data sent under `before` may say this now: it must not
     /// lower what the client may have used (RFC 9114 section 7.2.4.2, RFC 9297 section 2.1.1), and
-    /// must say the same of the table that the client may have filled (RFC 9204 section 3.2.3).
+    /// must keep the size of the table that the client may have filled (RFC 9204 section 3.2.3).
     ///
     /// # Errors
     /// [`Violation::SettingInvalid`] for a lower value; [`Violation::QpackDecoderStreamInvalid`]

@@ -43,7 +43,7 @@ pub enum Action<R> {
     Outlived {
         /// The connection.
         connection: ConnectionId,
-        /// How long the peer took of late for an answer: a handshake, or a silence that ended.
+        /// How long the peer took recently for an answer: a handshake, or a silence that ended.
         answer_time: Duration,
     },
     /// Close the connection once it has nothing open; it gets no more requests.

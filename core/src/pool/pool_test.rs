@@ -788,8 +788,8 @@ fn epoch() -> Instant {
 
 #[test]
 fn what_must_not_be_pipelined_behind_others_waits_for_an_idle_connection() {
-    // RFC 9112 section 9.3.2: if the connection dies, what is behind an unanswered request cannot be
-    // told from what was processed.
+    // RFC 9112 section 9.3.2: if the connection dies, what is behind an unanswered request may
+    // have been processed or not.
     let mut scene = Scene::new(PoolConfig {
         pipelining: 3,
         connections_max: Some(1),

@@ -59,7 +59,7 @@ pub struct Rig {
     pub kinds: BTreeMap<u64, UniKind>,
     pub closed: Option<(H3Code, &'static str)>,
     pub granted: Option<u64>,
-    /// The connection's receive window, each time it was told.
+    /// The connection's receive window, each time it was announced.
     pub windows: Vec<u32>,
     /// Send windows told.
     pub send_windows: Vec<u64>,

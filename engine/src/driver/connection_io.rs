@@ -47,7 +47,7 @@ pub(crate) struct ConnectionIo<S> {
     broken: bool,
     /// The first error of the transport.
     failure: Option<Arc<io::Error>>,
-    /// The settings whose stalls are heeded, and the calls to the system about them.
+    /// The settings of the times that a peer may stall, and the calls to the system about them.
     config: Option<Arc<Config>>,
     call_socket: CallSocket<S>,
     /// The socket took nothing of what waits, and since when.

@@ -72,7 +72,7 @@ pub trait Callbacks: Clone + 'static {
     ) -> Self::Connection;
     /// A cleartext connection was accepted 200 ms ago and its first bytes, which say its version, have not come, or it ended before
     /// them. Only where
-    /// [`ServerConfig::accept_events`](crate::ServerConfig::accept_events) is set. Who returns the connection gets
+    /// [`ServerConfig::accept_events`](crate::ServerConfig::accept_events) is set. A callback that returns the connection gets
     /// [`identified`](Self::identified) in place of [`connected`](Self::connected), or
     /// [`disconnected`](Self::disconnected). Until then `commands` does nothing but end the connection.
     fn accepted(
@@ -156,7 +156,7 @@ pub trait Callbacks: Clone + 'static {
         let _ = (addresses, why);
     }
     /// A client under TLS did not say what it speaks (ALPN), and HTTP/1.1 is not offered; or what was
-    /// agreed on is no HTTP ([`Tls::offer`](crate::Tls::offer)). Who takes the connection gets its
+    /// agreed on is no HTTP ([`Tls::offer`](crate::Tls::offer)). A callback that takes the connection gets its
     /// bytes as those of an exchange that left HTTP; otherwise it closes.
     fn unnegotiated(
         &self,

@@ -63,7 +63,7 @@ pub(super) struct TowerExchanges<S: HttpService> {
     upgrade: Option<Box<Leave>>,
 }
 
-/// An exchange that may take the connection out of HTTP, and who waits for that.
+/// An exchange that may take the connection out of HTTP, and the upgrade that waits for that.
 struct Leave {
     stream: StreamId,
     taker: oneshot::Sender<Upgraded>,

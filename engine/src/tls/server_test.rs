@@ -34,7 +34,7 @@ fn the_same_private_key_gives_the_same_seed_after_a_restart_and_another_gives_an
     assert_eq!(tls(&a).seed(), Some(seed.clone()));
     assert_ne!(tls(&b).seed(), Some(seed.clone()));
     assert_eq!(format!("{seed:?}"), "Seed");
-    // The certificate for everybody counts, or else the one whose name sorts first.
+    // The certificate for any name counts, or else the one whose name sorts first.
     let named = Tls::for_names().unwrap();
     assert_eq!(named.seed(), None);
     let (certificate, key) = &b;

@@ -1,4 +1,4 @@
-//! A server on a thread of its own, whose attendant tells the test what it hears.
+//! A server on a thread of its own, whose callbacks report their calls to the test.
 
 use bytes::Bytes;
 use std::cell::RefCell;
@@ -33,7 +33,7 @@ pub(crate) enum Recorded {
 
 pub(crate) type Does = dyn Fn(&ConnectionHandle, StreamHandle, &str);
 
-/// Tells what it hears, and does with the line of a request what the test says.
+/// Reports its calls, and does with the line of a request what the test asks for.
 #[derive(Clone)]
 pub(crate) struct Recorder {
     pub(crate) received: mpsc::Sender<Recorded>,

@@ -191,7 +191,7 @@ impl Write for Wire {
     }
 }
 
-/// A test that waits in vain fails instead of hanging.
+/// A test whose wait has no end fails instead of hanging.
 fn patient(socket: &TcpStream) {
     socket.set_nodelay(true).unwrap();
     let patience = Some(Duration::from_secs(20));

@@ -66,7 +66,7 @@ impl FramePeer {
     pub(crate) fn connect_silently(address: SocketAddr) -> Self {
         let socket = TcpStream::connect(address).unwrap();
         socket.set_nodelay(true).unwrap();
-        // A test that waits in vain fails instead of hanging.
+        // A test whose wait has no end fails instead of hanging.
         socket
             .set_read_timeout(Some(Duration::from_secs(60)))
             .unwrap();

@@ -129,7 +129,7 @@ fn identity(speaks: Speaks) -> (Tls, rustls::pki_types::CertificateDer<'static>)
     (Tls::from_rustls(Arc::new(config)), root)
 }
 
-/// Runs a test's future; one that waits in vain fails instead of hanging.
+/// Runs a test's future; one whose wait has no end fails instead of hanging.
 pub(crate) fn run<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

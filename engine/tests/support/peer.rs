@@ -44,7 +44,7 @@ where
     }
 }
 
-/// A peer that says and hears plain bytes.
+/// A peer that sends and receives plain bytes.
 pub(crate) struct Peer {
     socket: TcpStream,
 }
@@ -53,7 +53,7 @@ impl Peer {
     pub(crate) fn connect(address: SocketAddr) -> Self {
         let socket = TcpStream::connect(address).unwrap();
         socket.set_nodelay(true).unwrap();
-        // A test that waits in vain fails instead of hanging.
+        // A test whose wait has no end fails instead of hanging.
         socket
             .set_read_timeout(Some(Duration::from_secs(60)))
             .unwrap();

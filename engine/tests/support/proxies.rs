@@ -140,7 +140,7 @@ fn listen_to(output: impl Read + Send + 'static, sent: &Arc<Mutex<String>>) {
     });
 }
 
-/// A proxy that says the same to everybody: it reads until `end` stands at the end of what it
+/// A proxy that sends every client the same bytes: it reads until `end` stands at the end of what it
 /// heard, answers, and keeps or closes the connection.
 pub(crate) struct Scripted {
     pub(crate) address: SocketAddr,

@@ -376,7 +376,7 @@ fn twelve_thousand_calls_of_tonics_channel_on_one_connection_to_our_server_fail_
 fn a_deadline_within_a_response_ends_its_messages_with_the_status() {
     run(async {
         let (url, mut ends) = start(true).await;
-        // A client that heeds none: what comes is the server's.
+        // A client that applies none: the status is the server's.
         let client = Client::builder()
             .protocols(Protocols::H2Only)
             .build()

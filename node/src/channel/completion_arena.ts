@@ -67,7 +67,7 @@ export class CompletionArena {
   }
 }
 
-/** Pieces of many exchanges share one: who transfers a piece must not take the others along. */
+/** Pieces of many exchanges share one: a program that transfers a piece must not take the others along. */
 function freshSlab (): Buffer {
   const slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
   markAsUntransferable(slab.buffer)

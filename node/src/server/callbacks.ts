@@ -14,7 +14,7 @@ export interface ListenerCallbacks {
   onRequest: (exchange: Exchange) => void
   /** A handshake is done, and its version is known. */
   onConnection?: (connection: Connection) => void
-  /** With `acceptEvents`: the version of a connection is known that was told with the version 1. */
+  /** With `acceptEvents`: the version of a connection is known that was reported with the version 1. */
   onIdentified?: (connection: Connection) => void
   /** The last event of a connection. */
   onConnectionClosed?: (connection: Connection) => void

@@ -15,7 +15,7 @@ function listening (t, callbacks, options = {}) {
   return { listener, port: listener.address().port }
 }
 
-/** Ears that collect, unless they are told otherwise. */
+/** Callbacks that collect, apart from those that are given. */
 const deaf = { $onData () {}, $onEnd () {}, $onRoom () {}, $onClosed () {} }
 
 test('a connection is told once, its exchanges in between, and the end of all', async t => {

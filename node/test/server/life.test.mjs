@@ -39,7 +39,7 @@ for (const [form, make] of Object.entries(closing)) {
       const [port, close] = await make()
       await close()
       const ports = [net.createServer().listen(port, '127.0.0.1')]
-      // Over UDP the number is anybody's where the server has no HTTP/3.
+      // Over UDP another program may have the number where the server has no HTTP/3.
       if (form !== 'createServer') ports.push(dgram.createSocket('udp4').bind(port, '127.0.0.1'))
       await Promise.all(ports.map(port => once(port, 'listening'))).finally(() => { for (const port of ports) port.close() })
     }

@@ -28,7 +28,7 @@ pub(super) struct Application<M> {
     pub(super) conn: M,
     pub(super) side: Side,
     pub(super) now: Instant,
-    /// Exchanges whose end has not been told.
+    /// Exchanges whose end was not reported.
     pub(super) open: BTreeSet<StreamId>,
     /// Server: handlers that have not been reported as done.
     pub(super) handlers: BTreeSet<StreamId>,

@@ -17,7 +17,7 @@ use trunkline_core::http::{Event, Side};
 pub(super) trait Conduct {
     /// It has seen enough. Asked before anything happens.
     fn is_over(&self, pair: &Pair) -> bool;
-    /// The machine of `side` told of something.
+    /// The machine of `side` gave an event.
     fn handle(&mut self, pair: &mut Pair, side: Side, event: Event);
     /// The action of `side` in its turn, before it writes and each time that its socket took bytes.
     fn act(&mut self, pair: &mut Pair, side: Side);

@@ -10,7 +10,7 @@
 //! - A loss, by chance or by a full queue, is a stall: the burst arrives a round trip later (200 ms
 //!   more when nothing behind it tells of the loss), everything behind it waits, and the window
 //!   halves, to double again.
-//! - What is not acknowledged is sent again in vain where the path swallows everything, and the
+//! - What is not acknowledged is sent again, and lost again, where the path drops everything, and the
 //!   sender's system says how often its timer has fired.
 //! - Reordering is a stall too, of a tenth of a round trip.
 

@@ -20,7 +20,7 @@ const MIB: u32 = 1024 * KIB;
 const BODY_BYTES: u64 = 512 << 20;
 /// From here on the speed is steady: slow start is over.
 const STEADY_FROM_BYTES: u64 = 256 << 20;
-/// Times are told for these many bytes.
+/// Times are reported for these numbers of bytes.
 const TIMED_BYTES: [u64; 3] = [4 << 20, 64 << 20, 512 << 20];
 /// The most that one update of a large window grants (`core/src/credit.rs`).
 const QUANTUM_MAX: u32 = MIB;
@@ -129,7 +129,7 @@ impl Cell {
     }
 }
 
-/// All cells, with `progress` told of each.
+/// All cells; `progress` is called with each.
 pub fn measure(mut progress: impl FnMut(&Cell)) -> Vec<Cell> {
     let mut cells = Vec::new();
     for mbit in RATES_MBIT {

@@ -28,7 +28,7 @@ pub(super) struct Key {
     /// With its table in front.
     pub(super) path: &'static str,
     pub(super) kind: ValueKind,
-    /// As a file would have it; in parentheses what no file can say.
+    /// As a file writes it; in parentheses a value that no file can have.
     pub(super) default: &'static str,
     /// The flag of the same option.
     pub(super) flag: Option<&'static str>,

@@ -33,7 +33,7 @@ pub(in crate::serve) struct Renewal {
     settings: State,
     /// As it was at the last look, where it was another then.
     changed: Option<State>,
-    /// The options are told there when they have changed.
+    /// Receives the options when they have changed.
     renewed: UnboundedSender<NewSettings>,
 }
 
@@ -74,7 +74,7 @@ impl Renewal {
     pub(in crate::serve) fn tls(&self) -> Option<&ServedTls> {
         self.tls.as_ref()
     }
-    /// Whether SIGHUP is heeded.
+    /// Whether SIGHUP reads the file again.
     pub(in crate::serve) fn renews(&self) -> bool {
         self.hangup.is_some()
     }

@@ -1,4 +1,4 @@
-//! Opens a path below a directory on systems that have no openat(2). Links in it have been resolved before; who may rename below the
+//! Opens a path below a directory on systems that have no openat(2). Links in it have been resolved before; a user that may rename below the
 //! directory can lead it outside in between.
 
 use std::fs::{File, OpenOptions};

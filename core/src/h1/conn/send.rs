@@ -166,7 +166,7 @@ impl Conn {
                 open.close_because(CloseReason::ShutDown);
             }
         }
-        // RFC 9110 section 7.8: who switches wants the whole request first.
+        // RFC 9110 section 7.8: a server that switches wants the whole request first.
         let invites = sending == Sending::Switch && std::mem::take(&mut open.continue_due);
         open.sending = sending;
         let persist = match (sending, open.close, open.version) {

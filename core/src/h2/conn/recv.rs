@@ -280,7 +280,7 @@ impl Conn {
         rest
     }
 
-    /// A frame or block that began must end in time (slowloris; CVE-2024-27983 and kin). The
+    /// A frame or block that began must end in time (slowloris; CVE-2024-27983 and others). The
     /// time runs from its first byte: more bytes of the same one do not restart it.
     fn watch_incomplete(&mut self, now: Instant) {
         let incomplete = match &self.reader.block {

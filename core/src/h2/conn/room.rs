@@ -34,7 +34,7 @@ impl Conn {
     }
 
     /// Bytes that may wait on a stream before its body is paused. On a server the client's window
-    /// bounds it: bytes beyond it would be held in vain.
+    /// bounds it: bytes beyond it could not be sent.
     pub(super) fn queue_max(&self, quota: Quota) -> usize {
         let max = self.session.config().limits.send_buffer_bytes_max;
         match self.session.side() {

@@ -82,7 +82,7 @@ pub(crate) fn is_field_value(bytes: &[u8]) -> bool {
         return false;
     }
     let control = |word| below(word, b' ') | equal(word, 0x7f);
-    // HTAB is the one control character that may stand inside: who has one is looked at closely.
+    // HTAB is the one control character that may stand inside: a value with one is checked byte by byte.
     !any_word(bytes, control)
         || bytes
             .iter()
@@ -187,7 +187,7 @@ pub(crate) fn authority(bytes: &[u8]) -> Option<Port> {
 }
 
 /// Whether `bytes` are an authority, or an IPv6 address without brackets, with a port or none, as clients of node:http2 say
-/// one in `:authority`. Which of the two such a text has cannot always be told, and need not be.
+/// one in `:authority`. A text that fits both need not be decided.
 pub(crate) fn is_authority_or_bare_address(bytes: &[u8]) -> bool {
     authority(bytes).is_some() || bare_address(bytes).is_some()
 }

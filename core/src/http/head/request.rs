@@ -279,7 +279,7 @@ impl RequestHead {
             };
         }
         // RFC 9110 section 4.2.1: an http or https URI with an empty host is invalid; RFC 9114
-        // section 4.3.1 says the same of both fields missing.
+        // section 4.3.1 has this rule where both fields are missing.
         let needs_host = || {
             self.scheme().is_some_and(|scheme| {
                 scheme.eq_ignore_ascii_case(b"https") || scheme.eq_ignore_ascii_case(b"http")

@@ -173,7 +173,7 @@ impl Health {
         self.ask(now)
     }
 
-    /// Another connection to the origin works, whose peer took `answer_time` of late for an answer. The
+    /// Another connection to the origin works, whose peer took `answer_time` recently for an answer. The
     /// answer to the question that this asks is the last chance of one that is silent. A peer that is
     /// slow on all its connections, because it stood still or has much to do, has as long for it.
     pub fn handle_outlived(&mut self, now: Instant, answer_time: Duration) -> Checkup {

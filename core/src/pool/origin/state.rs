@@ -46,7 +46,7 @@ pub(in crate::pool) struct OriginState {
     pub(in crate::pool) suspect: u32,
     /// Connections that stay silent and for which another was asked, until it works.
     pub(in crate::pool) silent: Vec<Key>,
-    /// The slowest answer of late.
+    /// The slowest recent answer.
     slow_answer: Option<SlowAnswer>,
     /// Connections that only finish what they have.
     pub(in crate::pool) draining: u32,
@@ -271,7 +271,7 @@ impl OriginState {
         }
     }
 
-    /// How long the peer took for its slowest answer of late.
+    /// How long the peer took for its slowest recent answer.
     pub(in crate::pool) fn answer_time(&self, now: Instant) -> Duration {
         let of_late = |it: &SlowAnswer| now < it.at + SLOW_ANSWER_REMEMBERED;
         self.slow_answer
@@ -374,7 +374,7 @@ impl OriginState {
     }
 
     /// A connection has seen how large a window the path needs. Small bodies need little and say
-    /// nothing: the largest of late counts.
+    /// nothing: the largest recent one counts.
     pub(in crate::pool) fn learn_path_need(&mut self, now: Instant, bytes: u32) {
         if bytes > 0
             && bytes >= self.bdp_bytes(now)

@@ -216,7 +216,7 @@ fn receive(
         match count == BATCH_SIZE {
             true => Ok(()),
             // Less than was asked for is all there was. The runtime need not ask the system to
-            // hear the same: readiness comes anew with the next datagram.
+            // learn the same: readiness comes anew with the next datagram.
             false => Err(io::ErrorKind::WouldBlock.into()),
         }
     });

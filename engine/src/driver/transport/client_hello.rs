@@ -46,7 +46,7 @@ enum HelloError {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> PeekedHello<S> {
-    /// Reads a client's first message. Who says something else gets its alert.
+    /// Reads a client's first message. A client that sends anything else gets its alert.
     ///
     /// # Errors
     /// The client left, or what came is no such message.

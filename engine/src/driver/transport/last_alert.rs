@@ -12,7 +12,7 @@ const GCM_SALT_BYTES: usize = 4;
 /// RFC 8446 section 6.
 const FATAL: u8 = 2;
 
-/// The record, which must follow all that `connection` has written; `None`: its keys are not to be had
+/// The record, which must follow all that `connection` has written; `None`: its keys cannot be read
 /// ([`rustls::ServerConfig::enable_secret_extraction`]).
 pub(in crate::driver) fn last_alert(
     connection: Connection,

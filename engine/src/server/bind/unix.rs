@@ -55,7 +55,7 @@ impl Server<UnixSocket> {
     pub fn on_unix_sockets(sockets: Sockets) -> Self {
         Self::at(UnixSocket(BindTarget::Given(sockets)))
     }
-    /// The permissions of the socket's file, for example `0o660`; who may write to it may connect.
+    /// The permissions of the socket's file, for example `0o660`; a user that may write to it may connect.
     /// Default: what the process's umask leaves. Nothing for a socket that listens already.
     #[must_use]
     pub fn mode(mut self, mode: u32) -> Self {

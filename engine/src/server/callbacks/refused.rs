@@ -10,7 +10,7 @@ use trunkline_core::error::Violation;
 use trunkline_core::http::{Refused, StreamId};
 
 impl<A: Callbacks> CallbackExchanges<A> {
-    /// A request broke HTTP/1.1: who takes it gets the bytes of the connection.
+    /// A request broke HTTP/1.1: a callback that takes it gets the bytes of the connection.
     pub(super) fn hand_over(&mut self, stream: StreamId, refused: &Refused) {
         let facts = RequestFacts {
             stream,
@@ -39,7 +39,7 @@ impl<A: Callbacks> CallbackExchanges<A> {
         }
     }
     /// Reports a failed transport once, before the connection's exchanges end; not behind a broken rule, after
-    /// which a client may leave as it likes.
+    /// which a client may leave at any time.
     pub(super) fn report_failed(&mut self, error: &io::Error) {
         if let Some(connection) = &self.connection
             && !std::mem::replace(&mut self.is_broken, true)

@@ -174,7 +174,7 @@ enum Stage<S: Serve, T, F> {
 /// The kind of connection that an accepted socket turned out to be.
 pub(in crate::server) enum Opening<S: Serve, T> {
     Http(Box<ServedConnection<S, T>>),
-    /// It does not say what it speaks: goes with its place among the open connections to who takes it.
+    /// It does not say what it speaks: goes, with its place among the open connections, to the callback that takes it.
     Unnegotiated(Box<Unnegotiated<S>>),
     /// It speaks nothing that is served, or was not admitted.
     Nothing,

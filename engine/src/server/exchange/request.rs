@@ -20,7 +20,7 @@ pub(in crate::server) struct Requests {
     arena: BytesMut,
     /// The last authority: a server mostly has one.
     authority: Option<Authority>,
-    /// The last target that was kept: who calls one method names it again and again, whatever
+    /// The last target that was kept: a client that calls one method names it again and again, whatever
     /// else its heads say.
     last: Option<Uri>,
     /// Targets that were another, since one was `last`.

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 /// The bytes of the key of connection ids.
 pub(in crate::server) const KEY_BYTES: usize = 32;
-/// Generations of ids that can be told apart: four bits of an id. Fifteen processes may drain at the
+/// Generations of ids that differ: four bits of an id. Fifteen processes may drain at the
 /// same time.
 #[cfg_attr(
     not(unix),

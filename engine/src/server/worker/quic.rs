@@ -233,7 +233,7 @@ impl<S: Serve> QuicListener<S> {
         add(&self.shared.counters.quic_answers, 1);
         self.answer(transmit, contents);
     }
-    /// Best effort: who asked asks again.
+    /// Best effort: a peer that asked asks again.
     fn answer(&self, transmit: &Transmit, contents: &[u8]) {
         let _ = self.socket.try_send(transmit, contents);
     }

@@ -10,7 +10,7 @@ const KNOWN_BYTES_MAX: usize = 2048;
 /// Caches one in this many misses; storing a head costs about half as much as parsing it.
 const MISSES: u32 = 64;
 
-/// Reads heads, and knows the last that it kept: who polls one resource says the same again and again.
+/// Reads heads, and knows the last that it kept: a client that polls one resource repeats its head.
 #[derive(Debug, Default)]
 pub(crate) struct Heads {
     text: Vec<u8>,
@@ -134,7 +134,7 @@ fn has_capital(name: &[u8]) -> bool {
 }
 
 /// Appends fields: names and values by turns. HTTP/1.1 carries names as they are spelled, and for peers
-/// that heed it, which RFC 9110 section 5.1 does not allow, it matters.
+/// that compare it, which RFC 9110 section 5.1 does not allow, it matters.
 fn push_fields<'a>(fields: &mut Fields, mut pieces: impl Iterator<Item = &'a [u8]> + Clone) {
     if !pieces.clone().step_by(2).any(has_capital) {
         while let (Some(name), Some(value)) = (pieces.next(), pieces.next()) {

@@ -48,7 +48,7 @@ function decoded (bytes: Buffer, encoding: BufferEncoding | null): string {
 }
 
 /**
- * A response's body. Bytes wait at the exchange until the body is read. `text()` and its kin take
+ * A response's body. Bytes wait at the exchange until the body is read. `text()` and the other methods that collect take
  * them without the stream, unless the stream has listeners: its state, which costs as much as all the rest of an answer, is
  * made when something looks at it.
  */
@@ -118,7 +118,7 @@ export class Body extends LazyReadable {
     }
     return this.$web as never
   }
-  /** Responses of node:http have none, and who takes ours for one of them (got) puts its own here. */
+  /** Responses of node:http have none, and a library that takes ours for one of them (got) puts its own here. */
   set body (value: never) { Object.defineProperty(this, 'body', { value, writable: true, configurable: true, enumerable: true }) }
 
   /** Whether all of it is given, or was, to one of the ways to all of it. */

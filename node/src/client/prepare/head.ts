@@ -169,8 +169,8 @@ export class Head {
   }
 }
 
-/** The fields that a caller gave last, and the head that they made: callers say the same of themselves
- * again and again. Only of plain objects whose values are texts. */
+/** The fields that a caller gave last, and the head that they made: callers repeat the fields that describe
+ * themselves. Only of plain objects whose values are texts. */
 let last: { names: readonly string[]; values: readonly string[]; head: Head } | null = null
 
 /** The head of these fields. Immutable, because callers share it. */
@@ -194,7 +194,7 @@ function isSame (given: Record<string, HeaderValue>, names: readonly string[], v
   return at === names.length
 }
 
-/** The text of a head that was made last: who polls one resource sends the same again, and a text that is
+/** The text of a head that was made last: a program that polls one resource sends the same again, and a text that is
  * made anew from its parts is written to the ring at twice the cost. */
 let lastText = { method: '', path: '', authority: '', fields: '', text: '\0\0' }
 

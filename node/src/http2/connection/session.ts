@@ -386,7 +386,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
 
   // The end of the connection.
 
-  /** `reported` is called when all has been told. */
+  /** `reported` is called when everything was reported. */
   $onConnectionClosed (reported: () => void): void {
     this.$isOver = true
     // One that was destroyed was not closed before, as node has it.

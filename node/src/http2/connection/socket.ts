@@ -137,7 +137,7 @@ export class Socket extends Duplex {
   }
   override _write (chunk: Buffer, _encoding: unknown, done: (error?: Error) => void): void {
     if (this.$bytes !== undefined) return this.$bytes.write(chunk, done)
-    // Node's responses write nothing behind what they wrote, to be told of its end.
+    // Node's responses write nothing behind what they wrote, to learn of its end.
     done(chunk.length === 0 ? undefined : plain('ERR_HTTP2_NO_SOCKET_MANIPULATION'))
   }
   override _final (done: () => void): void {

@@ -50,7 +50,7 @@ export class ServerConnections {
   /** Streams of JavaScript's. */
   readonly given: AdoptedStream
   private readonly contexts = new WeakMap<Listener, Contexts>()
-  /** The socket that listeners are being told of by this; itself: none. */
+  /** The socket that is being reported to listeners; itself: none. */
   private announced: unknown = this
   /** The listener of the server's own that takes streams. */
   private readonly taking: (stream: unknown) => void

@@ -19,7 +19,7 @@ export interface FileOptions {
 }
 
 /** A file as the body of an answer. The engine opens and reads it when the answer is sent: one that is not there is an error of the handler then
- * (`error.code` is `ENOENT`). An answer with status 200 and a whole file gets `last-modified`, `etag` and `accept-ranges`, and heeds `range`,
+ * (`error.code` is `ENOENT`). An answer with status 200 and a whole file gets `last-modified`, `etag` and `accept-ranges`, and is served by `range`,
  * `if-range`, `if-none-match`, `if-modified-since`, `if-match` and `if-unmodified-since` of a GET or HEAD: 206, 304, 412 or 416. With `offset` or `length`
  * the part is sent as it is. Several ranges at once are answered with the whole.
  *

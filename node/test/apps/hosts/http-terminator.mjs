@@ -1,4 +1,4 @@
-// Libraries that end servers by the sockets that they were told of, and supertest, which starts and ends one for each request.
+// Libraries that end servers by the sockets that were reported to them, and supertest, which starts and ends one for each request.
 import { once } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'

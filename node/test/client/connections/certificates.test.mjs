@@ -16,7 +16,7 @@ const extraFile = join(tmpdir(), `trunkline-extra-${process.pid}.pem`)
 after(() => { unlinkSync(extraFile) })
 
 /** The differences from node:tls, by kind. No certificate is accepted that node:tls refuses. */
-const CN_LIMITED = 'a CN is not heeded below an issuer that is limited to names: OpenSSL takes a CN without a dot for no host, and lets it pass'
+const CN_LIMITED = 'a CN does not count below an issuer that is limited to names: OpenSSL takes a CN without a dot for no host, and lets it pass'
 const DIFFERENT = {
   'CN within the names of its issuer': CN_LIMITED,
   'CN beyond the names of its issuer': CN_LIMITED,

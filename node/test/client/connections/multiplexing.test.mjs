@@ -10,7 +10,7 @@ import { h1, h1s, h2, h2c, origin } from '../../support/servers/servers.mjs'
 import { withoutStall } from '../../support/servers/stall.mjs'
 
 const connect = { ca: cert }
-/** Requests that wait for each other in vain wait no longer. */
+/** The longest wait of requests that wait for each other. */
 const STUCK_MS = 60_000
 const get = (dispatcher, origin, extra) => viaNew(dispatcher, { origin, path: '/', method: 'GET', ...extra })
 const burst = (count, dispatcher, origin, extra) =>

@@ -1,4 +1,4 @@
-// Receive windows by option, as a server hears them frame by frame.
+// Receive windows by option, as a server receives them frame by frame.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -76,7 +76,7 @@ test('window.threshold says how much of a window is left when it is topped up', 
 })
 
 test('windows grow by no more than memoryBudget', async t => {
-  // A long path: the peer is slow to hear what it may send. Ours would grow its window to keep the path full.
+  // A long path: the peer learns late what it may send. Ours would grow its window to keep the path full.
   const rounds = 60
   const largest = async memoryBudget => {
     let report

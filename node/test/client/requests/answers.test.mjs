@@ -16,7 +16,7 @@ const lines = { undici7 }
 // undici 8 needs a newer Node than 20.
 if (major >= 22) lines.undici8 = await import('undici8')
 
-/** A server that says the same to everybody, and notes what it hears. */
+/** A server that sends every client the same response, and notes the requests. */
 async function reporting (t, head) {
   const received = []
   const sockets = new Set()

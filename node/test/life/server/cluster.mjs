@@ -11,7 +11,7 @@ if (cluster.isPrimary) {
   await Promise.all(workers.map(worker => once(worker, 'message')))
   await probe.end()
   const who = new Set()
-  // The kernel spreads connections; some hundreds of them reach everybody.
+  // The kernel spreads connections; some hundreds of them reach every worker.
   while (who.size < 2) who.add(await ask(form, port))
   console.log(`${who.size} processes serve`)
   // One goes; the other takes all that comes from then on.

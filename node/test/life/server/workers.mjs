@@ -11,7 +11,7 @@ if (isMainThread) {
   const workers = Array.from({ length: 3 }, () => new Worker(fileURLToPath(import.meta.url), { workerData: { form, port } }))
   await Promise.all(workers.map(worker => once(worker, 'message')))
   const who = new Set()
-  // The kernel spreads connections; a few hundred of them reach everybody.
+  // The kernel spreads connections; a few hundred of them reach every worker.
   while (who.size < 4) who.add(await ask(form, port))
   console.log(`${who.size} serve`)
   const agent = agentOf(form, { keepAlive: true, maxSockets: 20 })

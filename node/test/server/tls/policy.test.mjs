@@ -52,7 +52,7 @@ test('what is the default asks for nothing', () => {
   for (const options of [{}, { minVersion: 'TLSv1', maxVersion: 'TLSv1.3' }, { ecdhCurve: 'auto' }, { secureProtocol: 'TLS_method' }, { secureOptions: 0x02000000 }]) assert.equal(policyOf(options), undefined)
 })
 
-/** A server that takes anybody who agrees with it. */
+/** A server that takes every client that agrees with it. */
 async function serving (t, options) {
   const server = createSecureServer({ cert, key, allowHTTP1: true, ...options }, (request, response) => { response.end(request.socket.getProtocol()) })
   t.after(() => { server.compatServer.destroy() })

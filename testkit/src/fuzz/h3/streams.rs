@@ -26,7 +26,7 @@ struct WireStream {
     /// Bytes received and not yet taken, and their end.
     inbox: Vec<u8>,
     inbox_end: Option<SideEnd>,
-    /// The end was told, or the machine stopped it.
+    /// The end was reported, or the machine stopped it.
     in_over: bool,
     out_over: bool,
     /// The peer stopped it: our orders about it are carried out by doing nothing.

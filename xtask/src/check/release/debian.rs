@@ -70,7 +70,7 @@ fn install(package: &Path) -> Result<PathBuf, String> {
         std::fs::create_dir_all(&made).map_err(|why| format!("{}: {why}", made.display()))?;
     }
     super::write(&database.join("status"), b"")?;
-    // Its dependencies are those of this machine; its scripts heed DPKG_ROOT.
+    // Its dependencies are those of this machine; its scripts apply DPKG_ROOT.
     let mut command = Command::new("dpkg");
     command.arg(format!("--root={}", folder.display()));
     command.args([

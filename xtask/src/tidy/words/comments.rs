@@ -13,7 +13,27 @@ const BEGINNINGS: &[&str] = &[
 const HEADER_BEGINNINGS: &[&str] = &["Which", "Where", "How", "When"];
 /// Phrases that must not occur in any comment or document, in lower case.
 const PHRASES: &[&str] = &[
-    "is told", "hears of", "is heard", "nobody", "somebody", "whoever", "so many",
+    "is told",
+    "are told",
+    "be told",
+    "been told",
+    "told of",
+    "was told",
+    "were told",
+    "hears",
+    "is heard",
+    "nobody",
+    "somebody",
+    "everybody",
+    "anybody",
+    "whoever",
+    "so many",
+    "heed",
+    "heeds",
+    "heeded",
+    "kin",
+    "in vain",
+    "of late",
 ];
 /// Files with comments, by the end of their name, and the marker of their line comments.
 const LANGUAGES: &[(&str, &str)] = &[

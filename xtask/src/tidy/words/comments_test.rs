@@ -1,4 +1,4 @@
-use super::{check, comments};
+use super::{PHRASES, check, comments};
 use crate::tidy::tree::Tree;
 
 fn texts(path: &str, text: &str) -> Vec<String> {
@@ -53,9 +53,7 @@ fn a_question_may_begin_with_what() {
 
 #[test]
 fn no_comment_says_that_a_machine_is_informed_like_a_person() {
-    for phrase in [
-        "is told", "hears of", "is heard", "nobody", "somebody", "whoever", "so many",
-    ] {
+    for phrase in PHRASES {
         let reports = format!("says \"{phrase}\"; name the part and what it does");
         let text = format!("fn f() {{}}\n// The pool {phrase} it.\n");
         assert_eq!(texts("a.rs", &text), [reports.as_str()]);

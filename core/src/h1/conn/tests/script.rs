@@ -115,7 +115,7 @@ impl Script {
             }
         }
     }
-    /// Hears facts without writing.
+    /// Takes the events without writing.
     pub(in crate::h1::conn) fn receives(&mut self) {
         while let Some(event) = self.conn.poll_event() {
             self.note(event);

@@ -119,7 +119,7 @@ impl Qlog {
         if out.ended {
             return;
         }
-        // A record at a time: who debugs may kill the process.
+        // A record at a time: a debugged process may be killed.
         let written = match out.room.checked_sub(record.len() as u64) {
             Some(room) => {
                 out.room = room;

@@ -63,7 +63,7 @@ fn a_client_that_closes_on_a_slow_path_is_done_after_a_second() {
         end.one_way = Duration::from_secs(2);
     }
     scene.connect();
-    // The peer hears nothing of it, and does not close too.
+    // The peer gets no packet of it, and does not close too.
     scene.server.loses = u64::MAX;
     scene.client.machine.abort(scene.now, H2Code::CANCEL);
     let is_done = |scene: &Scene| {

@@ -1,4 +1,4 @@
-// Programs after the subjects of undici's own suite: why connections end, servers that answer early, what handlers are told,
+// Programs after the subjects of undici's own suite: why connections end, servers that answer early, what handlers are called with,
 // bodies and their listeners, and what fetch sends and takes.
 import { once } from 'node:events'
 import { Readable } from 'node:stream'

@@ -64,7 +64,7 @@ function cells (face, version, kind, requests) {
   for (const request of requests) {
     const label = `${name}, ${request}`
     for (const answer of Object.keys(ANSWERS)) add(`${label}: ${answer}`, { ...base, request, answer, isAgain: true })
-    // A request that may be sent twice is, and a break of each of its tries says the same of the last. Connections of QUIC
+    // A request that may be sent twice is, and a break of each of its tries ends as one of the last does. Connections of QUIC
     // end in other ways.
     if (version !== NEXT) for (const answer of Object.keys(BREAKS)) add(`${label}: ${answer}`, { ...base, request, answer, isAgain: true })
     if (isH2) for (const answer of Object.keys(RESETS)) add(`${label}: ${answer}`, { ...base, request, answer, isAgain: kind !== 'Client' })

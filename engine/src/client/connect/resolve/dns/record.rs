@@ -83,7 +83,7 @@ fn service(svcb: &SVCB) -> Option<HttpsRecord> {
     Some(record)
 }
 
-/// The keys whose meaning is heeded (RFC 9460 section 8).
+/// The keys whose meaning is applied (RFC 9460 section 8).
 fn is_known(key: &SvcParamKey) -> bool {
     matches!(
         key,
