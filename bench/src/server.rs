@@ -204,7 +204,7 @@ impl Run {
     }
 
     fn add_rounds(&mut self, scenario: Scenario, workplace: &str, name: &str, rounds: &[Round]) {
-        // Of bulk, a unit is a MiB.
+        // In bulk a unit is a MiB.
         let ([server_cpu, load_cpu, rate], factor) = match scenario.is_bulk() {
             false => ([Metric::ServerCpu, Metric::LoadCpu, Metric::Rate], 1.0),
             true => (BULK_METRICS, S_PER_GIB),

@@ -448,7 +448,7 @@ fn every_address_of_a_file_goes_to_the_next_process() {
     assert!(!fs::exists(&unix).expect("a folder"));
 }
 
-/// Of the requests within these spans of time: their number, and the median and the 99th percentile of their times.
+/// Percentiles of the requests within these spans of time: their number, and the median and the 99th percentile of their times.
 fn percentiles(
     times: &[(Instant, Duration)],
     spans: &[(Instant, Instant)],

@@ -98,7 +98,7 @@ struct Rates {
 struct Budgets {
     glitches: Budget,
     resets: Budget,
-    /// Of all resets, whatever their share.
+    /// The budget of all resets, whatever their share.
     resets_ceiling: Budget,
     provoked: Budget,
     pings: Budget,

@@ -309,7 +309,7 @@ struct Network {
     blocked: usize,
     /// Encoder stream bytes arrive this many sections late.
     lag: usize,
-    /// Of this many decoder stream pieces one arrives with each section; 0: none ever.
+    /// One decoder stream piece among this many arrives with each section; 0: none ever.
     acks: usize,
 }
 

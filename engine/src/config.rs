@@ -179,7 +179,7 @@ trunkline_core::options! {
         /// - of requests: [`Windows::memory_budget`] together, and for each connection
         ///   [`Windows::stream_initial`] per stream that uploads.
         pub connections_max: usize = 16 * 1024, with_connections_max;
-        /// Of these, connections that one address may have: an IPv4 address, or an IPv6 network of 64
+        /// Connections among these that one address may have: an IPv4 address, or an IPv6 network of 64
         /// bits. Further ones are closed at once (over QUIC: refused), and counted in
         /// [`Metrics::connections_refused`](crate::server::Metrics::connections_refused). Unix sockets
         /// have no address. Range: from 1. Default `None`: a quarter of `connections_max`, for all addresses but

@@ -344,7 +344,7 @@ fn status_fields(code: Code, message: &'static str) -> HeaderMap {
     fields
 }
 
-/// Of headers alone ("Trailers-Only" in the specification of gRPC over HTTP/2).
+/// A response of headers alone ("Trailers-Only" in the specification of gRPC over HTTP/2).
 fn status_response<B>(fields: HeaderMap) -> Response<GrpcBody<B>> {
     let mut response = Response::new(GrpcBody {
         body: None,

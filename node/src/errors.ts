@@ -69,7 +69,7 @@ export class TrunklineError extends Error implements FailureFacts {
   declare wasSent?: boolean | undefined
   declare waitReason?: string | null | undefined
   declare storyId?: number | undefined
-  /** Of a SocketError: the connection's addresses, where they are known. */
+  /** The connection's addresses of a SocketError, where they are known. */
   declare socket?: SocketInfo | null | undefined
 
   constructor (message?: string, code = 'UND_ERR', options?: { cause?: unknown }) {

@@ -9,7 +9,7 @@ fn generate(body: fn(&[u8]), seeds: u64, bytes_max: usize) {
         let length = generator.below(bytes_max);
         let input = match seed % 4 {
             0 => generator.bytes(length),
-            // Of few different bytes: what happens by itself once in many inputs then happens again
+            // A few different bytes: what happens by itself once in many inputs then happens again
             // and again in one.
             _ => {
                 let alphabet = 2 + generator.below(7);

@@ -18,7 +18,7 @@ pub(crate) struct Tally {
     pub(crate) latencies: Histogram<u64>,
     /// From when a request was due to the head of its response.
     pub(crate) first_bytes: Histogram<u64>,
-    /// Of connections, handshakes included.
+    /// Times of connecting, handshakes included.
     pub(crate) connects: Histogram<u64>,
     /// Requests that were started in the warm-up.
     pub(crate) warmed_up: u64,

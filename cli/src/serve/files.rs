@@ -184,7 +184,7 @@ fn page_request<B>(request: &Request<B>) -> Request<http_body_util::Empty<bytes:
     page
 }
 
-/// Of a request for a range, one like it for all of the file.
+/// Makes a request for a range one like it for all of the file.
 fn ranged_as_whole<B: Default>(request: &Request<B>) -> Option<Request<B>> {
     request.headers().get(header::RANGE)?;
     let mut whole = Request::new(B::default());

@@ -73,7 +73,7 @@ pub(crate) struct Received {
     length: Expected,
     interims: u32,
     part: MessagePart,
-    /// Of the request, whichever side it came from.
+    /// The method of the request, on either side.
     method: MethodKind,
     has_request: bool,
 }

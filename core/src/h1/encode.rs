@@ -161,7 +161,7 @@ const LOWER_CASE: OwnLines = OwnLines {
     close: b"connection: close\r\n",
     keep_alive: b"connection: keep-alive\r\n",
 };
-/// Of a head whose owner spells names with capitals.
+/// The lines of a head whose owner spells names with capitals.
 const CAPITALS: OwnLines = OwnLines {
     empty: b"Content-Length: 0\r\n",
     chunked: b"Transfer-Encoding: chunked\r\n",

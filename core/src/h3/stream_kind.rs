@@ -57,7 +57,7 @@ pub enum StreamOrigin {
 }
 
 impl StreamOrigin {
-    /// Of a stream id.
+    /// The kind of a stream by its id.
     pub fn of(id: u64) -> Self {
         match id & 3 {
             0 => Self::ClientBidi,

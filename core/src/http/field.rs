@@ -170,7 +170,7 @@ impl Fields {
             entry.sound = true;
         }
     }
-    /// Of each field its token, and whether it was vouched for.
+    /// The token of each field, and whether the field was vouched for.
     #[inline]
     pub(crate) fn outlines(&self) -> impl Iterator<Item = (Option<Token>, bool)> + '_ {
         self.entries.iter().map(|entry| (entry.token, entry.sound))

@@ -73,7 +73,7 @@ pub enum Contents<'a> {
     },
     /// HTTP/3's, which mean nothing (RFC 9114 section 7.2.8).
     Reserved,
-    /// Of another type, which is skipped.
+    /// A frame of another type, which is skipped.
     Unknown {
         kind: u64,
     },

@@ -11,7 +11,7 @@ pub(super) struct Scene {
     pub(super) last: Vec<u32>,
     pub(super) failed: Vec<(u32, Failure)>,
     pub(super) closed: Vec<ConnectionId>,
-    /// Of those, the ones that were idle.
+    /// Those of them that were idle.
     pub(super) idled: Vec<ConnectionId>,
     pub(super) doubted: Vec<ConnectionId>,
     pub(super) outlived: Vec<ConnectionId>,

@@ -163,7 +163,7 @@ fn tlvs_are_passed_over_up_to_their_bound_and_a_checksum_counts() {
         &[&FOUR[..], &[4, 0, 1, 0], &[3, 0, 4, 0, 0, 0, 0]].concat(),
     );
     let at = header.len() - 4;
-    // Of a checksum over zeros in its place, which is the sum itself.
+    // A checksum over zeros in its place is the sum itself.
     let sum = crc32c(&header, at).to_be_bytes();
     header[at..].copy_from_slice(&sum);
     assert_eq!(found(&header), Ok(four));

@@ -27,7 +27,7 @@ use tower_service::Service;
 #[derive(Clone, Debug)]
 pub struct GrpcClient {
     client: Client,
-    /// Of calls that have none of their own.
+    /// The origin of calls that have none of their own.
     origin: Option<Uri>,
 }
 

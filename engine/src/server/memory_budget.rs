@@ -15,7 +15,7 @@ pub struct MemoryBudget {
 }
 
 impl MemoryBudget {
-    /// Of the sizes that `config` has.
+    /// A budget of the sizes that `config` has.
     pub fn new(config: &ServerConfig) -> Self {
         let windows = &config.windows;
         Self {

@@ -23,9 +23,9 @@ use trunkline_core::limits::NEW_CONNECTION_GRACE;
 /// How many connections there may be.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::server) struct Allowed {
-    /// Of all peers.
+    /// The most connections of all peers.
     pub(in crate::server) connections: usize,
-    /// Of one address; `None`: a quarter of those of all, while connections are scarce.
+    /// The most connections of one address; `None`: a quarter of those of all, while connections are scarce.
     pub(in crate::server) per_address: Option<usize>,
 }
 

@@ -50,7 +50,7 @@ impl AnswerOptions {
 }
 
 impl BodyPlan {
-    /// Of `response`.
+    /// The plan of `response`.
     pub(super) fn of<B: http_body::Body>(response: &Response<B>, facts: RequestFacts) -> Self {
         let (status, body) = (response.status(), response.body());
         Self {

@@ -214,7 +214,7 @@ impl ClientTls {
         self.versions = &ONLY_TLS12;
         self
     }
-    /// Of how many servers sessions are kept, so that later connections to them resume
+    /// The number of servers whose sessions are kept, so that later connections to them resume
     /// (RFC 8446 section 2.2); those of the server that was met first go first. 0: every handshake
     /// is a whole one. Default 32; 4,096 at most, whatever is given.
     #[must_use]

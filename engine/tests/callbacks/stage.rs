@@ -41,7 +41,7 @@ pub(crate) struct Recorder {
     pub(crate) connections_open: Rc<RefCell<Vec<(ConnectionHandle, StreamHandle)>>>,
     /// It does not keep up until this ends.
     pub(crate) behind: Rc<RefCell<Option<Arc<Notify>>>>,
-    /// Of transports. Apart, because a peer that goes with unread bytes resets its connection or ends it.
+    /// Failures of transports. Apart, because a peer that goes with unread bytes resets its connection or ends it.
     pub(crate) failures: Failures,
 }
 

@@ -359,7 +359,7 @@ pub(crate) mod completion {
     /// authority, scheme and path, a zero and a letter for each pseudo-header field, then a line
     /// feed, the name, a zero and the value of each field; last, behind an empty name and a zero,
     /// the names as HTTP/1.1 spelled them, with a comma between two.
-    /// - `serial`: Of the exchange.
+    /// - `serial`: The number of the exchange.
     /// - `connection`: The connection's number.
     /// - `lengths`: The lengths of method, path and authority in 6, 16 and 10 bits; 0 where they do
     ///   not fit.
@@ -417,7 +417,7 @@ pub(crate) mod completion {
     }
     /// The file of a response cannot be sent and nothing was; the text is the error's code, a zero,
     /// and why.
-    /// - `serial`: Of the exchange.
+    /// - `serial`: The number of the exchange.
     pub(crate) fn file_failed(number: u32, serial: u32) -> Entry {
         [25, number, serial, 0, 0, 0, 0, 0]
     }
@@ -442,7 +442,7 @@ pub(crate) mod completion {
     }
     /// A connection whose client named no protocol in its TLS handshake; its bytes are the bodies
     /// of an exchange.
-    /// - `serial`: Of the exchange.
+    /// - `serial`: The number of the exchange.
     /// - `connection`: The connection's number.
     pub(crate) fn unnegotiated(number: u32, serial: u32, connection: u32) -> Entry {
         [30, number, serial, 0, 0, connection, 0, 0]
@@ -465,13 +465,13 @@ pub(crate) mod completion {
     }
     /// A ClientHello has come to the server of this number, and JavaScript chooses what its
     /// handshake goes on with; the text is JSON.
-    /// - `ticket`: Of the choice.
+    /// - `ticket`: The number of the choice.
     pub(crate) fn client_hello(number: u32, ticket: u32) -> Entry {
         [34, number, ticket, 0, 0, 0, 0, 0]
     }
     /// A client sent a request that HTTP/1.1 does not allow, and its answer is written in bytes;
     /// the text is the code of llhttp, a zero, and the packet.
-    /// - `serial`: Of the exchange.
+    /// - `serial`: The number of the exchange.
     /// - `connection`: The connection's number.
     /// - `status`: The status that says what is wrong; 0: none.
     /// - `parsed`: Bytes of whole messages at the front of the packet.

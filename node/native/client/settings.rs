@@ -60,9 +60,9 @@ pub(crate) struct Settings {
     /// A function of JavaScript's makes connections.
     dials: bool,
     resolve: Vec<(String, Vec<std::net::SocketAddr>)>,
-    /// Of any version, where the user says it.
+    /// The bound of a head on any version, where the user says it.
     header_bytes: Option<usize>,
-    /// Of HTTP/1.1.
+    /// The bound of a head of HTTP/1.1.
     head_bytes: Option<usize>,
     stream_window: Option<u32>,
     connection_window: Option<u32>,

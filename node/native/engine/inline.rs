@@ -278,7 +278,7 @@ impl Inline {
             thread.join();
         }
         drop(local);
-        // Of attempts that failed with the tasks.
+        // Connections of attempts that failed with the tasks.
         drop(self.wakes.take_connections());
         drop(within);
         // A pending name lookup or file read is not waited for: those threads own what they hold.

@@ -39,7 +39,7 @@ pub(crate) struct ServerBridge {
     pub(crate) exchanges: RefCell<Exchanges>,
     pub(crate) connections_open: RefCell<HashMap<u32, ConnectionHandle>>,
     pub(crate) connections: Cell<u32>,
-    /// Of JavaScript's thread, where the engine is there.
+    /// The load of JavaScript's thread, where the engine is there.
     pub(crate) load: Option<Rc<Load>>,
 }
 
@@ -78,7 +78,7 @@ impl Exchanges {
 pub(crate) struct Slot {
     pub(crate) serial: u32,
     pub(crate) open: Option<(ConnectionHandle, StreamHandle)>,
-    /// Of an answer whose body is a file.
+    /// The room of an answer whose body is a file.
     pub(crate) send_room: Option<Rc<SendRoom>>,
 }
 

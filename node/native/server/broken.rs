@@ -78,7 +78,7 @@ pub(crate) fn llhttp_code_of(violation: Violation) -> &'static str {
     }
 }
 
-/// Of a head in whose fields a CR or an LF stands alone.
+/// The error of a head in whose fields a CR or an LF stands alone.
 fn of_line_end(head: &[u8]) -> Option<&'static str> {
     let first = head.windows(2).position(|pair| pair == b"\r\n")?;
     let fields = &head[first..];
@@ -93,7 +93,7 @@ fn of_line_end(head: &[u8]) -> Option<&'static str> {
         })
 }
 
-/// Of a head whose first line may be what is wrong: the first of its parts that llhttp does not take.
+/// The error of a head whose first line may be what is wrong: the first of its parts that llhttp does not take.
 fn of_line(head: &[u8]) -> &'static str {
     let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let (line, is_ended) = match line.strip_suffix(b"\r") {
@@ -126,7 +126,7 @@ fn is_target(target: &[u8]) -> bool {
     is_begun && target.iter().all(u8::is_ascii_graphic)
 }
 
-/// Of what is behind `HTTP/`. `is_ended`: CR and LF, and nothing else, follow it.
+/// The error of the text behind `HTTP/`. `is_ended`: CR and LF, and nothing else, follow it.
 fn of_version(version: &[u8], is_ended: bool) -> &'static str {
     match version {
         [b'1', b'.', b'0' | b'1'] if is_ended => "HPE_INVALID_HEADER_TOKEN",

@@ -41,10 +41,10 @@ thread_local! {
 pub(crate) struct Servers {
     next: u32,
     secured: HashMap<u32, Secured>,
-    /// Of those that have not been stopped.
+    /// Inspectors of those that have not been stopped.
     inspectors: HashMap<u32, Inspector>,
     pages: Pages,
-    /// Of those that have not asked for them yet.
+    /// Second workers of those that have not asked for them yet.
     seconds: HashMap<u32, SecondWorker>,
     choices: Arc<Questions<Choice>>,
 }
@@ -193,7 +193,7 @@ impl Servers {
         }
     }
 
-    /// Of a server's second worker: JavaScript takes it, or says that there will be none; another engine takes it in.
+    /// Asks for a server's second worker: JavaScript takes it, or says that there will be none; another engine takes it in.
     fn ask_second(
         &mut self,
         verb: &str,

@@ -49,7 +49,7 @@ fn write_order(text: &mut Vec<u8>, head: &RequestHead) {
     }
 }
 
-/// Of a request of HTTP/2 or HTTP/3, and of HTTP/1.1, which has none.
+/// Orders of the pseudo-fields of HTTP/2 and HTTP/3, and of HTTP/1.1, which has no scheme.
 const USUAL_ORDERS: [&[u8]; 2] = [b"masp", b"mp"];
 
 /// The letter of a pseudo-header field, as in `node/src/http2/fields.ts`.

@@ -47,7 +47,7 @@ mod kind {
 /// Flags of a head.
 const END: u32 = 1;
 const INTERIM: u32 = 2;
-/// Of a section: behind its text stand the names of fields that no compressor may keep, and a line feed.
+/// Flag of a section: behind its text stand the names of fields that no compressor may keep, and a line feed.
 const SENSITIVE: u32 = 4;
 /// How a connection ended, or which side ended a stream.
 const BY_TRANSPORT: u32 = 0;

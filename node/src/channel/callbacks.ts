@@ -32,7 +32,7 @@ export interface ExchangeCallbacks {
 
 /** The callbacks of a client beside its exchanges. */
 export interface ConnectionListener {
-  /** Of its connections: a JSON text (connections.rs). */
+  /** Events of its connections: a JSON text (connections.rs). */
   onConnectionEvents: (text: string) => void
   /** A name is to be looked up: a JSON text (lookup.rs). */
   onLookup: (ticket: number, text: string) => void

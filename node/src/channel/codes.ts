@@ -351,7 +351,7 @@ export const enum DialWord {
 
 /** Words of `Completion.Request`. */
 export const enum RequestWord {
-  /** Of the exchange. */
+  /** The number of the exchange. */
   Serial = 2,
   /** The connection's number. */
   Connection = 5,
@@ -407,7 +407,7 @@ export const enum PongWord {
 
 /** Words of `Completion.FileFailed`. */
 export const enum FileFailedWord {
-  /** Of the exchange. */
+  /** The number of the exchange. */
   Serial = 2,
 }
 
@@ -427,7 +427,7 @@ export const enum GoawayWord {
 
 /** Words of `Completion.Unnegotiated`. */
 export const enum UnnegotiatedWord {
-  /** Of the exchange. */
+  /** The number of the exchange. */
   Serial = 2,
   /** The connection's number. */
   Connection = 5,
@@ -443,13 +443,13 @@ export const enum HandshakeFailedWord {
 
 /** Words of `Completion.ClientHello`. */
 export const enum ClientHelloWord {
-  /** Of the choice. */
+  /** The number of the choice. */
   Ticket = 2,
 }
 
 /** Words of `Completion.Malformed`. */
 export const enum MalformedWord {
-  /** Of the exchange. */
+  /** The number of the exchange. */
   Serial = 2,
   /** The connection's number. */
   Connection = 5,

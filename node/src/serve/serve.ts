@@ -105,7 +105,7 @@ export class Server<Data = undefined> {
     return this.options.hostname || this.options.host || (address === '::' || address === '0.0.0.0' ? 'localhost' : address)
   }
   get port (): number | undefined { return this.where?.port }
-  /** Of a Unix socket. */
+  /** The path of a Unix socket. */
   get path (): string | undefined { return this.listening.path }
   get protocol (): 'http' | 'https' { return this.listening.tls === undefined ? 'http' : 'https' }
   /** The option `id`. */

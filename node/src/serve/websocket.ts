@@ -69,7 +69,7 @@ const INTERNAL_ERROR = 1011
 const TICK_MS = 1000
 const OPEN = 1
 
-/** Of the package `ws`, what is used of it. */
+/** The part of the package `ws` that is used. */
 interface Peer {
   readonly readyState: 0 | 1 | 2 | 3
   readonly bufferedAmount: number
@@ -320,7 +320,7 @@ export class WebSockets<T> {
   private timer: NodeJS.Timeout | null = null
   /** Called when none is open any more. */
   private emptied: (() => void) | undefined
-  /** Of the upgrade that is under way. */
+  /** The fields of the upgrade that is under way. */
   private fields: [string, string][] = []
 
   constructor (handler: WebSocketHandler<T>) {

@@ -2,7 +2,7 @@
 // that a connection with room need not wait for this thread. A bound for one response alone is none for a server:
 // 4,000 responses whose clients do not read them would hold it 4,000 times.
 
-/** Of one response, at most. */
+/** The most of one response. */
 export const AHEAD_BYTES_MAX = 64 * 1024
 /** The default of `windows.sendBudget` (`core/src/limits/windows.rs`). */
 const SEND_BUDGET_BYTES = 64 * 1024 * 1024

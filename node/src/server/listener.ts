@@ -47,7 +47,7 @@ export class Listener {
   private isStopped = false
   /** The worker that has the sockets. */
   private hasEnded = false
-  /** Of a Unix socket that was bound here. */
+  /** The file of a Unix socket that was bound here. */
   private file: File | undefined
   private isHolding = false
   private wantsHold = true

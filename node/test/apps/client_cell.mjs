@@ -15,7 +15,7 @@ const [name, side] = process.argv.slice(2)
 const row = clients.find(row => row.name === name)
 const app = await import(pathToFileURL(join(folderOf(row), 'app.mjs')))
 const tls = { cert, key }
-/** Of the transport and of the version, not of the library: what undici's fetch adds of itself, and the framing. */
+/** Fields of the transport and of the version, not of the library: what undici's fetch adds of itself, and the framing. */
 const NOT_COMPARED = new Set(['host', 'connection', 'transfer-encoding', 'keep-alive', 'content-length', ...app.ignored ?? []])
 
 /** Servers of one version each, none of which is ours where node has one. */

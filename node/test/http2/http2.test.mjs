@@ -489,7 +489,7 @@ for (const version of versions.filter(({ protocol }) => protocol !== 'http/1.1')
         // stop request arrives: then the server sees the client's reset.
         const { NGHTTP2_CANCEL: given, NGHTTP2_NO_ERROR: none } = http2.constants
         assert.ok([none, ...(version.protocol === 'h3' ? [given] : [])].includes(await closed), `ended with ${await closed}`)
-        // Of node's client the answer may be gone with the reset.
+        // With node's client the answer may be gone with the reset.
         assert.match(await asked, /^(no|cut)$/)
         assert.equal((await client.ask('/', { method: 'POST', body: 'b' })).status, 200)
       })

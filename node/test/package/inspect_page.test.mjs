@@ -130,7 +130,7 @@ for (const [name, start] of [
     const server = start(failed)
     if (name !== 'serve') await once(server, 'listening')
     const origin = name === 'serve' ? server.url.origin : `http://127.0.0.1:${server.address().port}`
-    // Of HTTP/1.1 the server of serve sees the half-closed connection first, which may still be answered.
+    // Over HTTP/1.1 the server of serve sees the half-closed connection first, which may still be answered.
     const version = name === 'serve' ? '2\\.0' : '1\\.1'
     const agent = new Agent(name === 'serve' ? { allowH2: true, useH2c: true } : {})
     try {

@@ -23,7 +23,7 @@ const SETTLED_MS_MAX = 30_000
 /** The most that a server may grow after its first fifth, MiB: caches and the heap's holes. */
 const GROWTH_MIB_MAX = 48
 const WRONG_DISPLAYED_MAX = 20
-/** Of a session's life on the client's side: then it goes away, one way or another. */
+/** The most steps of a session on the client's side: then it goes away, one way or another. */
 const STEPS_PER_CLIENT_MAX = 40
 /** How long the load goes on before the server ends in the middle of it. */
 const UNDER_LOAD_MS = 1500

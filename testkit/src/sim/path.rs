@@ -38,7 +38,7 @@ const TAIL_LOSS_DELAY: Duration = Duration::from_millis(200);
 pub struct PathPlan {
     /// There and back, when nothing queues.
     pub round_trip: Duration,
-    /// Of each direction.
+    /// The rate of each direction.
     pub bytes_per_second: u64,
     /// The capacity of the queue in front of the line.
     pub queue_bytes: u64,

@@ -114,7 +114,7 @@ impl Cell {
             seen,
         }
     }
-    /// Of the line, what frames leave of it included.
+    /// The share of the line, what frames leave of it included.
     pub fn share(&self) -> f64 {
         self.seen.speed_between(STEADY_FROM_BYTES, BODY_BYTES) / (self.mbit * 125_000) as f64
     }

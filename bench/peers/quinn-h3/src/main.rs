@@ -23,7 +23,7 @@ const TEXT: &[u8] = b"ok";
 /// As ours.
 const STREAMS_MAX: u32 = 256;
 
-/// Of an answer in pieces.
+/// One piece of an answer in pieces.
 const PIECE: &[u8] = &[b'x'; 16 * 1024];
 const PIECES: usize = 16;
 

@@ -69,7 +69,7 @@ pub(in crate::get) struct Facts {
     /// From the beginning to the request that led no further.
     pub(in crate::get) redirect_time: Duration,
     pub(in crate::get) body_bytes: u64,
-    /// Of the request's body, where its length is known.
+    /// The length of the request's body, where it is known.
     pub(in crate::get) sent_bytes: u64,
     /// The URL as it was given, and its place among them.
     pub(in crate::get) given: String,
@@ -189,7 +189,7 @@ impl Facts {
             let text = self.value(name).unwrap_or_default();
             let value = match text.parse::<Number>() {
                 _ if text.is_empty() => Value::Null,
-                // Of three digits, or 000.
+                // Three digits, or 000.
                 _ if name.ends_with("_code") => Value::from(text.parse::<u16>().unwrap_or(0)),
                 Ok(number) if is_number(name) => Value::Number(number),
                 _ => Value::String(text),

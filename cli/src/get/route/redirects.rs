@@ -35,7 +35,7 @@ pub(in crate::get) struct RedirectOptions {
     /// The schemes that may be asked, as curl has them: `=https` for https alone, `-http` for all but that.
     #[arg(long, value_name = "SCHEMES", value_parser = Schemes::parse, allow_hyphen_values = true, default_value = "all")]
     proto: Schemes,
-    /// Of those, the ones that redirects may lead to.
+    /// Those of them that redirects may lead to.
     #[arg(long, value_name = "SCHEMES", value_parser = Schemes::parse, allow_hyphen_values = true, default_value = "all")]
     proto_redir: Schemes,
 }
@@ -74,7 +74,7 @@ impl RedirectOptions {
     }
 }
 
-/// Of http and https, those that are allowed.
+/// The schemes http and https, as far as they are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Schemes {
     http: bool,

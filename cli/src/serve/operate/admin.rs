@@ -20,7 +20,7 @@ use trunkline::server::Inspector;
 pub(super) struct Readiness(Arc<AtomicBool>);
 
 impl Readiness {
-    /// Of a server that takes requests.
+    /// The state of a server that takes requests.
     pub(super) fn new() -> Self {
         Self(Arc::new(AtomicBool::new(true)))
     }

@@ -73,7 +73,7 @@ type Opened = (ListenTable, Arc<Listening>);
 pub(in crate::serve) struct Listeners<'a> {
     open: Mutex<Vec<Opened>>,
     opener: Box<Opener<'a>>,
-    /// Of all but redirects, those that have ended too.
+    /// Inspects all servers but redirects, those that have ended too.
     inspector: Inspector,
     /// The port of the first, to which others redirect.
     https_port: Arc<AtomicU16>,
@@ -103,7 +103,7 @@ impl<'a> Listeners<'a> {
         }
         Ok(listeners)
     }
-    /// Of all servers but redirects.
+    /// The inspector of all servers but redirects.
     pub(super) fn inspector(&self) -> Inspector {
         self.inspector.clone()
     }

@@ -44,7 +44,7 @@ struct TracedDirection {
 }
 
 impl Http2Trace {
-    /// Of a connection from its first byte.
+    /// Follows a connection from its first byte.
     pub fn new(side: Side) -> Self {
         let preface_of = |from| if side == from { PREFACE_BYTES } else { 0 };
         Self {

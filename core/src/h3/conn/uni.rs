@@ -118,7 +118,7 @@ struct PeerUni {
     /// The start of its type.
     head: [u8; 8],
     have: u8,
-    /// Of the control stream: where it stands, and a frame in pieces.
+    /// Reads the control stream: its position, and a frame in pieces.
     reader: FrameReader,
     payload: Vec<u8>,
 }

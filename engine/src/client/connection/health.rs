@@ -134,7 +134,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.watch_silence();
     }
 
-    /// Of a byte stream the system knows what is acknowledged, and only it does.
+    /// Reads from the system what a byte stream's peer has acknowledged, which only the system knows.
     fn ask_system(&mut self, now: Instant) {
         if let (Some(ask), Some(socket)) = (self.ask_system, self.io.socket()) {
             let unanswered = ask(socket, now);

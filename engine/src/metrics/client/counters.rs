@@ -85,6 +85,6 @@ pub(crate) struct ClientCounts {
     pub(crate) failures: FailureCounts,
     /// Connections that could not be opened.
     pub(crate) connect_failures: FailureCounts,
-    /// Of requests.
+    /// Stories of requests.
     pub(crate) stories: Stories,
 }

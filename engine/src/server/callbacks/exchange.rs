@@ -143,7 +143,7 @@ impl<A: Callbacks> CallbackExchange<A> {
         end: bool,
     ) -> Result<usize, Misuse> {
         if self.send == SendSide::Done || self.finish.is_some() {
-            // Of an answer that has no body, or behind its end.
+            // The answer has no body, or its end is written.
             return Ok(data.len());
         }
         let stream = self.handle.stream();

@@ -128,7 +128,7 @@ impl<A: Callbacks> CallbackTunnel<A> {
                     self.finishing = true;
                 }
                 Command::Abort(code) => return Err((code, false)),
-                // Of exchanges that are over; a tunnel has no pings; and a connection that is to end
+                // Notes of exchanges that are over; a tunnel has no pings; and a connection that is to end
                 // when its exchanges have waits for its tunnel.
                 _ => {}
             }

@@ -41,7 +41,7 @@ pub(in crate::server) struct WorkerContext<S> {
     pub(in crate::server) service: S,
     pub(in crate::server) tls: Option<Tls>,
     pub(in crate::server) config: Arc<Config>,
-    /// Of connections of HTTP/1.1.
+    /// The settings of connections of HTTP/1.1.
     pub(in crate::server) http1_config: Arc<Config>,
     pub(in crate::server) counters: Arc<Counters>,
     /// The budget that the receive windows of all connections of the server borrow from.
@@ -109,7 +109,7 @@ pub(in crate::server) struct TransportFacts {
     pub(in crate::server) addresses: Option<Addresses>,
     /// TLS is below it, in the embedder's hands.
     secured: bool,
-    /// Of a stream of the embedder's, or a Unix socket.
+    /// Facts of a stream of the embedder's, or of a Unix socket.
     info: Option<ConnectionInfo>,
 }
 
@@ -121,7 +121,7 @@ impl TransportFacts {
             info: None,
         }
     }
-    /// Of a Unix socket; `peer`: `None` where no reader needs it.
+    /// Facts of a Unix socket; `peer`: `None` where no reader needs it.
     #[cfg(unix)]
     pub(in crate::server) fn of_unix(peer: Option<UnixPeer>) -> Self {
         Self {

@@ -34,15 +34,15 @@ const KEPT_ONE_IN: u32 = 64;
 /// The parts of the last request, reused for the next one that is equal, or equal but for its
 /// target.
 pub(in crate::server) struct Prepared {
-    /// Of its regular fields: [`RequestHead::fields_number`].
+    /// The number of its regular fields: [`RequestHead::fields_number`].
     fields_number: NonZeroU32,
     headers: HeaderMap,
-    /// Of its whole head, [`RequestHead::number`], if that came again; and what else was in it.
+    /// The number of its whole head, [`RequestHead::number`], if that came again; and what else was in it.
     line: Option<(NonZeroU32, Method, Uri)>,
 }
 
 impl Prepared {
-    /// Of `head`, which `request` was made from.
+    /// The parts of `head`, which `request` was made from.
     fn of<B>(head: &RequestHead, request: &Request<B>) -> Option<Self> {
         Some(Self {
             fields_number: head.fields_number()?,

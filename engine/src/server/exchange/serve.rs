@@ -60,7 +60,7 @@ pub(in crate::server) trait Serve: Clone + 'static {
 
 /// A connection that left HTTP.
 pub(in crate::server) struct RawConnection {
-    /// Of the exchange that it left with.
+    /// The stream of the exchange that it left with.
     pub(in crate::server) stream: StreamId,
     pub(in crate::server) bytes: Upgraded,
     /// Its place among the open connections, for as long as the server is to count and stop it.

@@ -275,7 +275,7 @@ pub(in crate::server) fn add(counter: &AtomicU64, count: u64) {
 #[derive(Clone, Debug)]
 pub struct MetricsReader {
     pub(in crate::server) workers: Vec<Arc<Counters>>,
-    /// Of each server.
+    /// The window budget of each server.
     pub(in crate::server) windows: Vec<Arc<BudgetShare>>,
     pub(in crate::server) sending: Vec<Arc<BudgetShare>>,
     pub(in crate::server) stories: Vec<Arc<Stories>>,

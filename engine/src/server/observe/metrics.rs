@@ -38,7 +38,7 @@ pub struct Metrics {
     pub requests_early: u64,
     /// Early requests that were answered with 425, because their method may not come so early.
     pub too_early: u64,
-    /// Of the connections accepted, those over QUIC.
+    /// The accepted connections over QUIC.
     pub quic_connections: u64,
     /// QUIC peers that were asked to prove their address first, because too many handshakes were
     /// in progress.
@@ -114,7 +114,7 @@ pub struct Metrics {
 pub struct VersionMetrics {
     /// Connections that have begun to speak it.
     pub connections: u64,
-    /// Of those, the ones that speak it now.
+    /// Those of them that speak it now.
     pub connections_open: u64,
     /// Requests that came.
     pub requests: u64,

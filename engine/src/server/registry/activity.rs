@@ -35,7 +35,7 @@ const STAGES: [ConnectionStage; 4] = [
 ];
 
 impl Activity {
-    /// Of a connection that was accepted now.
+    /// The activity of a connection that was accepted now.
     pub(in crate::server) fn new() -> Arc<Self> {
         Arc::new(Self {
             exchanges: AtomicU64::new(0),

@@ -35,7 +35,7 @@ pub struct InterimSender(Arc<InterimQueue>);
 
 struct InterimQueue {
     state: Mutex<State>,
-    /// Of the exchange.
+    /// The waker of the exchange.
     waker: Waker,
 }
 

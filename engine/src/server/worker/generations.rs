@@ -89,7 +89,7 @@ pub(in crate::server) struct Generations {
 }
 
 impl Generations {
-    /// Of a server that opened its sockets itself.
+    /// The generation of a server that opened its sockets itself.
     pub(in crate::server) fn first(key: [u8; KEY_BYTES], id_bytes: usize) -> Self {
         Self {
             key,
@@ -99,7 +99,7 @@ impl Generations {
             predecessors: Vec::new(),
         }
     }
-    /// Of a server on the sockets of another, with a generation that no process before it has.
+    /// The generation of a server on the sockets of another, which no process before it has.
     ///
     /// # Errors
     /// When all generations are taken, or the ids have another length: those of connections could not be read.

@@ -19,7 +19,7 @@ trunkline_core::options! {
         pub suites: Option<Vec<u16>> = None, with_suites;
         /// Groups of key exchange (RFC 8446 section 4.2.7) in the same way. `None`, the default: all.
         pub groups: Option<Vec<u16>> = None, with_groups;
-        /// Of the suites that both know, the first of `suites` is chosen and not the first of the
+        /// Whether the first of `suites` that both know is chosen, and not the first of the
         /// client's. Default: false.
         pub prefers_own_order: bool = false, with_prefers_own_order;
     }

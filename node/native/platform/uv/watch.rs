@@ -7,7 +7,7 @@ use std::os::fd::RawFd;
 /// `UV_POLL` and `UV_TIMER` of libuv's `uv_handle_type`.
 const UV_POLL: c_int = 8;
 const UV_TIMER: c_int = 13;
-/// Of libuv's `uv_poll_event`.
+/// Flags of libuv's `uv_poll_event`.
 const UV_READABLE: c_int = 1;
 
 unsafe extern "C" {

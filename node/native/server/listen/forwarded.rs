@@ -12,7 +12,7 @@ use trunkline::core::proxy::{forwarded_client, x_forwarded_client};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ForwardedAsk {
     from: Vec<String>,
-    /// Of the connection; `None`: it is of a Unix socket, whose peers are all listed.
+    /// The peer of the connection; `None`: it is of a Unix socket, whose peers are all listed.
     peer: Option<IpAddr>,
     fields: StatedFields,
 }

@@ -21,9 +21,9 @@ pub(crate) type Successors = SuccessorListener;
 #[derive(Default)]
 pub(crate) struct Succession {
     previous: Option<PreviousServer>,
-    /// Of the process before.
+    /// The sockets of the process before.
     sockets: Option<Sockets>,
-    /// Of the next one.
+    /// The sockets for the next one.
     pub(crate) successors: Option<Successors>,
 }
 

@@ -128,7 +128,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
     try {
       this.answer!.body.arrive(chunk, credit)
     } catch (error) {
-      // Of a listener of 'data', which the stream has called from here: as with undici it ends the exchange.
+      // An error of a listener of 'data', which the stream has called from here: as with undici it ends the exchange.
       this.abort(error)
     }
   }

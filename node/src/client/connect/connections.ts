@@ -46,9 +46,9 @@ function connector (): never {
   throw new NotSupportedError('connections are made by the engine')
 }
 
-/** Of dispatchers that have listeners, while connections of theirs are open: a program may keep nothing else of one. */
+/** Those of dispatchers that have listeners, while connections of theirs are open: a program may keep nothing else of one. */
 const listened = new Set<Connections>()
-/** Of dispatchers that end: a program may keep nothing else of them than the promise. */
+/** Those of dispatchers that end: a program may keep nothing else of them than the promise. */
 const ending = new Set<Connections>()
 const EVENTS = ['connect', 'disconnect', 'connectionError', 'drain', 'ping']
 

@@ -43,7 +43,7 @@ export function counted (origins: Stats['origins'], underWay: number, isClient: 
 
 /** The statistics of a dispatcher. */
 export interface Stats extends Partial<Omit<PoolStats, 'connected'>> {
-  /** Of a Client whether it is connected, of a Pool its open connections. */
+  /** A Client: whether it is connected; a Pool: its open connections. */
   connected?: number | boolean
   /**
    * One entry per origin: waiting and paused requests and why they wait, open, suspect and draining

@@ -102,7 +102,7 @@ function bytesOf (bytes: Buffer): RequestBody {
   return { pieces: pieces(), length, type: null }
 }
 
-/** Of memory that is transferred away nothing is left. */
+/** Throws where bytes are missing: memory that is transferred away has none. */
 export function mustHave (bytes: Buffer, length: number): void {
   if (bytes.length === length) return
   throw new InvalidArgumentError(`the memory of the body, ${length} bytes, was transferred away while the body was being sent`)

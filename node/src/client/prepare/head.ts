@@ -260,7 +260,7 @@ export function checkPath (path: unknown, method: string): string {
     if (path[0] === '/' && path.length <= KEPT_LENGTH_MAX && !path.includes('#')) goodPath = path
     return path
   }
-  // Of an origin that is a proxy its user asks for another's.
+  // An origin that is a proxy may be asked for another's.
   void new URL(path)
   return path
 }

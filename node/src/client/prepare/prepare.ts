@@ -154,7 +154,7 @@ export function prepare (state: Targets, origin: string, options: DispatchOption
   return {
     target,
     head: textOf(method, written, head.host ?? target.authority, fields),
-    // Of no bytes the end is there with the head: an answer may come before the source has said it.
+    // An empty body ends with the head: an answer may come before the source has said so.
     body: leavesHttp ? 'tunnel' : upload === null ? given as Buffer | null : length === 0 ? null : 'streaming',
     upload,
     length,

@@ -248,7 +248,7 @@ function sourceStream (content: ByteSource): ReadableStream<Uint8Array> {
     controller.close()
     controller.byobRequest?.respond(0)
   }
-  /** Of a source that is spent: its next read has no bytes. */
+  /** Ends a source that is spent: its next read has no bytes. */
   const settle = async (controller: ByteController): Promise<void> => {
     if (!isOpen) return
     try {

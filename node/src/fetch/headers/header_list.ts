@@ -170,7 +170,7 @@ export class TextList extends HeaderList {
   override text (): string { return this.isChecked ? this.crossed : super.text() }
 }
 
-/** Of names and values in turn. */
+/** The fields of names and values in turn. */
 export function fieldsOf (flat: readonly (string | Buffer)[]): Field[] {
   const fields: Field[] = []
   for (let at = 0; at + 1 < flat.length; at += 2) {

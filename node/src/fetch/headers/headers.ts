@@ -6,7 +6,7 @@ import { byteString, illegal, mustBeFunction, needs, shown } from '../webidl/con
 import { HeaderList, nameOf, valueOf } from './header_list'
 import { asInterface, iteratorsOf } from '../webidl/iterator'
 
-/** Of the standard's guards those that Node.js has: forbidden names are a browser's protection of its user. */
+/** The guards of the standard that Node.js has: forbidden names are a browser's protection of its user. */
 export type Guard = 'none' | 'immutable'
 
 const link = linked('Headers', () => Headers)

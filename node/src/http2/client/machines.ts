@@ -38,7 +38,7 @@ const enum Word { Kind, Stream, First, Second, Position, Length }
 /** Flags of a head. */
 const END = 1
 const INTERIM = 2
-/** Of a section: behind its text stand the names of fields that no compressor may keep, and a line feed. */
+/** Flag of a section: behind its text stand the names of fields that no compressor may keep, and a line feed. */
 const SENSITIVE = 4
 
 /** Why a call was refused. */
@@ -169,7 +169,7 @@ export class Machine {
         try {
           this.report(at * RECORD_WORDS)
         } catch (error) {
-          // Of a listener: the other events are not lost by it.
+          // An error of a listener: the other events are not lost by it.
           process.nextTick(() => { throw error })
         }
       }

@@ -9,7 +9,7 @@ const HALF_CLOSED_REMOTE = 6
 const CLOSED = 7
 const WEIGHT_DEFAULT = 16
 
-/** Of a stream whose own side, or whose peer's, has ended. */
+/** The state of a stream whose own side, or whose peer's, has ended. */
 export function stateOf (isFinished: boolean, isReceived: boolean): object {
   const state = isFinished ? (isReceived ? CLOSED : HALF_CLOSED_LOCAL) : isReceived ? HALF_CLOSED_REMOTE : OPEN
   return { localWindowSize: WINDOW_INITIAL, state, localClose: isFinished ? 1 : 0, remoteClose: isReceived ? 1 : 0, sumDependencyWeight: 0, weight: WEIGHT_DEFAULT }

@@ -27,7 +27,7 @@ function checked (given: unknown): Carried {
 /** The streams that are given to one server. They are served by a server of the engine's that listens nowhere and
  * ends with the last of them, so that a server that never listens needs no `close`. */
 export class AdoptedStream {
-  /** Of the streams that are open, if there are any. */
+  /** The listener of the streams that are open, if there are any. */
   listener: Listener | undefined
   private open = 0
   private readonly secured = new WeakSet<Carried>()

@@ -26,7 +26,7 @@ export interface SocketBytes {
 }
 
 export class Socket extends Duplex {
-  /** Of sockets with TLS only: programs know those without by what they do not have. */
+  /** Set on sockets with TLS only: programs know those without by what they do not have. */
   declare readonly encrypted: true | undefined
   declare readonly alpnProtocol: string | false | undefined
   declare readonly servername: string | false | undefined

@@ -22,7 +22,7 @@ export class Contexts {
     if (typeof context !== 'object' || !('context' in context)) throw new TypeError('Invalid SNI context')
     const options = optionsIn(context)
     const { requestCert, rejectUnauthorized } = this.server.clients ?? {}
-    // Of its authorities, and with the server's own policy where it has none.
+    // With its authorities, and with the server's own policy where it has none.
     const clients = clientsOf({ ...admissionOf({ ...options, requestCert: requestCert ?? false }), rejectUnauthorized })
     const number = this.listener.reportContext({ ...identityIn(options), clients, policy: policyOf(options) ?? this.server.policy })
     this.numbers.set(context, number)

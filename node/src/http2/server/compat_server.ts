@@ -127,7 +127,7 @@ export class CompatServer {
     this.connections.given.take(socket, false)
   }
 
-  /** Of the listener and of the streams that were given. */
+  /** The metrics of the listener and of the streams that were given. */
   metrics (): string {
     const listeners = [this.listener, this.connections.given.listener]
     return sum(...listeners.filter(listener => listener !== undefined))
@@ -142,7 +142,7 @@ export class CompatServer {
     return listener.forwarded(question)
   }
 
-  /** Of the listener, or of the streams that were given where there is none. */
+  /** Inspects the listener, or the streams that were given where there is none. */
   inspect (options: InspectPageOptions): InspectPage {
     const listener = this.listener ?? this.connections.given.listener
     if (listener === undefined) throw new InvalidArgumentError("inspect() of a server that does not listen: call it from its event 'listening' on")

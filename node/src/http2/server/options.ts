@@ -15,7 +15,7 @@ import { takesHostless, uniqueOf, warnStrict, type HttpOptions, type Http1Option
 import { countOf, memoryOf, sentHeadMaxOf, settingsMaxOf } from '../options/option_bounds'
 import type { CompatServerOptions } from './compat_options'
 
-/** Of a request: the pseudo-headers alone are as many. */
+/** The fewest pairs of a request: the pseudo-headers alone are as many. */
 const HEADER_PAIRS_MIN = 4
 
 /** The default of `limits.fieldCountMax` (`core/src/limits.rs`). */

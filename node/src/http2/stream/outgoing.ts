@@ -23,7 +23,7 @@ export class Outgoing {
   private fields: string | null = null
   private flags = 0
   private pieces: Buffer[] = []
-  /** Of the pieces that wait. */
+  /** Bytes of the pieces that wait. */
   bytes = 0
   private isPlanned = false
 

@@ -136,7 +136,7 @@ export class CookieMap {
     for (const [name, value] of this) call.call(self, value, name, this)
   }
 
-  /** Of a name that came twice the first value, as `get` gives it. */
+  /** The values by name; a name that came twice has the first one, as `get` gives it. */
   toJSON (): Record<string, string> {
     const values: Record<string, string> = Object.create(null) as Record<string, string>
     for (const [name, value] of this) values[name] ??= value

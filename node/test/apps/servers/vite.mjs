@@ -20,7 +20,7 @@ export async function start ({ create }) {
 }
 
 let token
-// Of each run: the token of the socket, the port, and the source map that has both.
+// Texts that differ with each run: the token of the socket, the port, and the source map that has both.
 export const masks = [[/const wsToken = "[^"]*"/g, ''], [/(hmrPort|serverHost|directSocketHost|hmrBase) = [^;]*/g, '$1'], [/base64,[\w+/=]+/g, '']]
 export const ignored = ['etag', 'content-length']
 export const requests = [

@@ -5,7 +5,7 @@ import test from 'node:test'
 import { errors } from 'trunkline'
 
 const page = readFileSync(new URL('../../../../docs/guide/node-errors.md', import.meta.url), 'utf8')
-/** Of undici's base class: no error has it alone. */
+/** Names of undici's base class: no error has it alone. */
 const OF_NO_ERROR = new Set(['TrunklineError', 'UndiciError'])
 const classes = Object.entries(errors).filter(([name, value]) => typeof value === 'function' && value.prototype instanceof errors.UndiciError && !OF_NO_ERROR.has(name))
 
@@ -52,7 +52,7 @@ for (const name of versions) {
   const theirs = await import(name)
   test(`the classes of ${name} and ours know each other's errors, and ours have no other exports beside them`, () => {
     for (const [key, Class] of Object.entries(theirs.errors)) {
-      // Of undici's own parser, and of an option that undici 7 removed.
+      // Errors of undici's own parser, and of an option that undici 7 removed.
       if (key === 'WebAssemblyNotSupportedError' || key === 'ResponseStatusCodeError') continue
       // It has arguments of its own in undici, and is no UndiciError there.
       const isOfParser = key === 'HTTPParserError'

@@ -36,7 +36,7 @@ async function displayed (t, port, options = {}) {
   const socket = tls.connect({ port, host: '127.0.0.1', servername: 'other.test', rejectUnauthorized: false, ...options })
   t.after(() => { socket.destroy() })
   return await new Promise(resolve => {
-    // Of TLS 1.3 a client learns only then that it is not admitted.
+    // Over TLS 1.3 a client learns only then that it is not admitted.
     socket.once('secureConnect', () => { socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n') })
     socket.once('data', () => { resolve(socket.getPeerCertificate().subject.CN) })
     socket.once('error', error => { resolve(error.code) })

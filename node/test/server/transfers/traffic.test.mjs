@@ -30,7 +30,7 @@ for (const version of versions) {
     let last
     const listener = (request, response) => {
       const { socket } = request.stream?.session ?? request
-      // Of HTTP/2 it stands for the session's, which forgets it at its end.
+      // Over HTTP/2 it stands for the session's, which forgets it at its end.
       last = request.stream?.session?.$rawSocket ?? socket
       request.resume().on('end', () => {
         counts.push([socket.bytesRead, socket.bytesWritten])

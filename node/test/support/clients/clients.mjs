@@ -17,7 +17,7 @@ function plain (headers) {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name[0] !== ':'))
 }
 
-/** Of HTTP/1.1: one connection that is kept. */
+/** HTTP/1.1: one connection that is kept. */
 function viaHttp (module, options) {
   return port => {
     const agent = new module.Agent({ keepAlive: true, maxSockets: 1, ...options })
@@ -37,7 +37,7 @@ function viaHttp (module, options) {
   }
 }
 
-/** Of HTTP/2: one session. */
+/** HTTP/2: one session. */
 function viaHttp2 (scheme) {
   return port => {
     // A body of 10 MiB is more than node's client allows itself when the answer comes before its end.
@@ -63,7 +63,7 @@ function viaHttp2 (scheme) {
   }
 }
 
-/** Of HTTP/3: there is no client in Node.js, so it is ours. */
+/** HTTP/3: there is no client in Node.js, so it is ours. */
 function viaOurs (port) {
   const agent = new Agent({ http3: 'only', connect: { ca: cert } })
   return {

@@ -123,7 +123,7 @@ async function lead () {
   for (const policy of ['SCHED_RR', 'SCHED_NONE']) {
     cluster.schedulingPolicy = cluster[policy]
     for (const place of Object.keys(PLACES)) {
-      // Of a port that the primary chooses the number may be another program's over UDP.
+      // The number of a port that the primary chooses may be another program's over UDP.
       if (hasPort && !IN_COMMON.includes(place)) continue
       const has = { port: await freePort(), path: join(folder, policy + Object.keys(outcomes).length), taken: other.address().port }
       outcomes[`${policy}, ${place}`] = await tried(place, has)

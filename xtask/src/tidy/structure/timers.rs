@@ -7,7 +7,7 @@ use crate::tidy::rust::Source;
 /// The module that has tokio's timers.
 const OWNER: &str = "engine/src/driver/timer.rs";
 
-/// Of tokio's `time`: the clock's type alone is free.
+/// Names in tokio's `time`: the clock's type alone is free.
 const TIMERS: &[&str] = &[
     "sleep", "Sleep", "timeout", "Timeout", "interval", "Interval",
 ];

@@ -7,7 +7,7 @@ use crate::tidy::tree::Tree;
 
 /// Words that must not begin a comment. A question may begin with "What".
 const BEGINNINGS: &[&str] = &[
-    "Who", "Whoever", "What", "Nobody", "Somebody", "So many", "The same",
+    "Who", "Whoever", "What", "Of", "Nobody", "Somebody", "So many", "The same",
 ];
 /// Words that must not begin the header of a file either: it says what the file is.
 const HEADER_BEGINNINGS: &[&str] = &["Which", "Where", "How", "When"];

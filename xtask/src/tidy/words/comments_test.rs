@@ -1,4 +1,4 @@
-use super::{PHRASES, check, comments};
+use super::{BEGINNINGS, PHRASES, check, comments};
 use crate::tidy::tree::Tree;
 
 fn texts(path: &str, text: &str) -> Vec<String> {
@@ -8,9 +8,7 @@ fn texts(path: &str, text: &str) -> Vec<String> {
 
 #[test]
 fn a_doc_comment_or_header_begins_with_no_headless_clause() {
-    for word in [
-        "Who", "Whoever", "What", "Nobody", "Somebody", "So many", "The same",
-    ] {
+    for word in BEGINNINGS {
         let header = format!("//! {word} answers.");
         let begins = format!("begins with \"{word}\"; begin with a noun or a verb");
         assert_eq!(texts("a.rs", &header)[0], begins, "a module header");

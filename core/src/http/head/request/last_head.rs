@@ -34,12 +34,12 @@ pub(crate) struct KnownHead {
     bytes: Vec<u8>,
     /// HTTP/1.1: bytes of the first line.
     line_len: usize,
-    /// Of the state, beside the bytes, that the head was read under.
+    /// The state, beside the bytes, under which the head was read.
     stamp: u64,
     version: Version,
     head: Whole,
     number: NonZeroU32,
-    /// Of its regular fields.
+    /// The number of its regular fields.
     fields_number: NonZeroU32,
     admission: Admission,
 }
@@ -175,13 +175,13 @@ impl KnownHead {
     }
 }
 
-/// Of a request line, behind the target: a space, the version, CR and LF.
+/// The end of a request line, behind the target: a space, the version, CR and LF.
 const VERSION_BYTES: usize = b" HTTP/1.1\r\n".len();
 
 /// A head that is the known one but for its path.
 pub(crate) struct OtherPath<'k, 'a> {
     known: &'k mut KnownHead,
-    /// Of the whole head.
+    /// Bytes of the whole head.
     pub(crate) len: usize,
     pub(crate) path: &'a [u8],
 }

@@ -101,7 +101,7 @@ fn no_two_heads_have_one_number() {
     assert_eq!(head("/").number(), None, "it came for the first time");
 }
 
-/// Of an HTTP/1.1 request, as its parser makes it.
+/// A head of an HTTP/1.1 request, as its parser makes it.
 fn head_of(method: &str, path: &str) -> RequestHead {
     let mut fields = Fields::new();
     fields.push(Token::METHOD, method.as_bytes());

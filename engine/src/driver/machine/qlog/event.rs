@@ -17,7 +17,7 @@ const SECRET: [&[u8]; 4] = [
 /// The identifier of a setting, its name in RFCs, and in `parameters_set` where it has one.
 type SettingName = (u64, &'static str, Option<&'static str>);
 
-/// Of HTTP/2 (RFC 9113 section 6.5.2, RFC 8441, RFC 9218).
+/// Settings of HTTP/2 (RFC 9113 section 6.5.2, RFC 8441, RFC 9218).
 const HTTP2_SETTINGS: [SettingName; 8] = [
     (
         0x1,
@@ -49,7 +49,7 @@ const HTTP2_SETTINGS: [SettingName; 8] = [
     (0x9, "SETTINGS_NO_RFC7540_PRIORITIES", None),
 ];
 
-/// Of HTTP/3 (RFC 9114 section 7.2.4.1, RFC 9204 section 5, RFC 9220, RFC 9297).
+/// Settings of HTTP/3 (RFC 9114 section 7.2.4.1, RFC 9204 section 5, RFC 9220, RFC 9297).
 const HTTP3_SETTINGS: [SettingName; 5] = [
     (
         0x1,

@@ -32,7 +32,7 @@ enum Reader {
 }
 
 impl FrameLog {
-    /// Of an HTTP/2 connection from its first byte.
+    /// Logs an HTTP/2 connection from its first byte.
     pub(crate) fn http2(qlog: &Qlog, side: Side) -> Box<Self> {
         let reader = Reader::Http2 {
             trace: Box::new(h2::frame::trace::Http2Trace::new(side)),
@@ -41,7 +41,7 @@ impl FrameLog {
         };
         Self::of(qlog, reader, "http2")
     }
-    /// Of an HTTP/3 connection from its first byte.
+    /// Logs an HTTP/3 connection from its first byte.
     pub(crate) fn http3(qlog: &Qlog) -> Box<Self> {
         Self::of(qlog, Reader::Http3(Box::default()), "http3")
     }

@@ -143,7 +143,7 @@ impl ConnectionIdGenerator for Cids {
         self.steering.encode(random, self.worker)
     }
     fn validate(&self, cid: &ConnectionId) -> Result<(), InvalidCid> {
-        // Of any generation: a server that starts again resets connections of the process before it,
+        // Any generation counts: a server that starts again resets connections of the process before it,
         // which was not always the first one.
         let worker = self.steering.decode(cid).map(|(_, worker)| worker);
         let is_ours = worker.is_some_and(|worker| worker < self.steering.workers);

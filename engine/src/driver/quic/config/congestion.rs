@@ -38,7 +38,7 @@ struct Shared {
 pub(in crate::driver::quic) struct Lateness(Arc<AtomicU64>);
 
 impl Lateness {
-    /// Of a connection's controller; always zero for one that this file did not make.
+    /// The count of a connection's controller; always zero for one that this file did not make.
     pub(in crate::driver::quic) fn of(controller: &dyn Controller) -> Self {
         let found = controller.clone_box().into_any().downcast::<UntilClosed>();
         Self(found.map_or_else(|_| Arc::default(), |it| it.shared.late_micros))

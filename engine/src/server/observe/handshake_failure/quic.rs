@@ -5,7 +5,7 @@ use crate::tls::alert_of;
 use quinn_proto::ConnectionError;
 
 impl HandshakeFailure {
-    /// Of a QUIC connection whose handshake was never done; `lost`: why it ended, unless we closed it.
+    /// The failure of a QUIC connection whose handshake was never done; `lost`: why it ended, unless we closed it.
     pub(in crate::server) fn of_quic(lost: Option<&ConnectionError>) -> Self {
         let Some(lost) = lost else {
             return Self::Other("we closed the connection".to_owned());

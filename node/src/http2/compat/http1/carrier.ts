@@ -47,7 +47,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   private deadline: NodeJS.Timeout | undefined
   /** The answer that the program writes to the socket itself. */
   private raw: RawAnswer | undefined
-  /** Of an informational head, what was written so far. */
+  /** The part of an informational head that was written so far. */
   private informational = ''
   /** Reports room to a waiting writer, in its own context. */
   private drains: (() => void) | undefined

@@ -15,7 +15,7 @@ export class Stage extends Socket {
   $before: Stage | undefined
   /** That of the request in front of this one, which is answered first. */
   $ahead: Stage | undefined
-  /** Of a connection: that of its newest request. */
+  /** The stage of a connection's newest request. */
   $newest: Stage | undefined
   /** The exchange of the request that came last, whose answer may be written here by hand. */
   $answering: PendingAnswer | undefined

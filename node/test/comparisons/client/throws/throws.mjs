@@ -22,7 +22,7 @@ function throwing (hooks, thrower) {
           if (isLast) resolve()
           if (hook === thrower && !hasThrown) {
             hasThrown = true
-            // Of one that is not called back at all the end is seen by what follows.
+            // The end of one that is not called back at all is seen by what follows.
             quiet().then(resolve)
             throw new Error(`from ${hook}`)
           }

@@ -133,7 +133,7 @@ function watchServer (server, t) {
   })
   server.on('request', (request, response) => {
     t.watch(t.log('request'), request, 'request', ['aborted', 'error', 'close'], (event, ...given) => gave(given))
-    // Of one that is cut short node says now the end first and now the close.
+    // For one that is cut short node reports now the end first and now the close.
     t.watch(t.log('request, read'), request, 'request', ['end'])
     t.watch(t.log('response'), response, 'response', ['finish', 'error', 'close'], (event, ...given) => gave(given))
     request.resume()
