@@ -8,12 +8,13 @@ import { reportUpgrade } from '../compat/http1/upgrade'
 import { Http2ServerRequest } from '../compat/request'
 import { Http2ServerResponse } from '../compat/response'
 import type { ServerHttp2Session } from '../connection/session'
+import { streamSocket } from '../connection/socket'
 import { ServerHttp2Stream } from '../stream/stream'
 import type { CompatServerOptions, OwnServer } from './compat_options'
 
 /** A class of a user's in place of ours: it is made over the stream as node:http2 makes its own. */
-type RequestClass = new (stream: unknown, headers: unknown, options: undefined, raw: string[]) => { socket: unknown }
-type ResponseClass = new (stream: unknown) => { socket: unknown }
+type RequestClass = new (stream: unknown, headers: unknown, options: undefined, raw: string[]) => { readable: boolean }
+type ResponseClass = new (stream: unknown) => object
 
 /** Events of requests of HTTP/1.1. */
 const OF_HTTP1 = ['request', 'connect', 'upgrade', 'checkContinue', 'checkExpectation']
@@ -81,7 +82,21 @@ function pairOf ({ Http2ServerRequest: ownRequest, Http2ServerResponse: ownRespo
   // Both of node's kind: they find each other by symbols of node's own.
   const request = new ((ownRequest ?? NodeRequest) as RequestClass)(stream, stream.$headers, undefined, stream.$rawHeaders)
   const response = new ((ownResponse ?? NodeResponse) as ResponseClass)(stream)
+  putSocket(stream, request, response)
   return [request, response] as unknown as [Http2ServerRequest, Http2ServerResponse]
+}
+
+/** The symbol by which the classes of node:http2 find the socket of a stream. */
+let ofSocket: symbol | undefined
+
+/** Gives them the socket of ours: the one that they make else is made of members of node's sessions. */
+function putSocket (stream: ServerHttp2Stream, request: { readable: boolean }, response: object): void {
+  if (ofSocket === undefined) {
+    if (request instanceof NodeRequest) Reflect.get(NodeRequest.prototype, 'socket', request)
+    else if (response instanceof NodeResponse) Reflect.get(NodeResponse.prototype, 'socket', response)
+    ofSocket = Object.getOwnPropertySymbols(stream).find(({ description }) => description === 'proxySocket')
+  }
+  if (ofSocket !== undefined) Object.defineProperty(stream, ofSocket, { value: streamSocket(stream, () => request.readable), writable: true, configurable: true })
 }
 
 function refuse (response: Http2ServerResponse, status: number): void {

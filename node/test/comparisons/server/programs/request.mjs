@@ -161,6 +161,56 @@ export default {
     })
     await t.show(await t.open(server), { headers: { ':path': '/you' } })
   },
+  'members of subclasses': async (http2, t) => {
+    const log = t.log('server')
+    class Request extends http2.Http2ServerRequest { get address () { return this.socket.remoteAddress } }
+    class Response extends http2.Http2ServerResponse { get address () { return this.socket.remoteAddress } }
+    const server = http2.createServer({ Http2ServerRequest: Request, Http2ServerResponse: Response }, async (request, response) => {
+      log(request.address === request.stream.session.socket.remoteAddress, response.address === request.address)
+      log(request.socket === response.socket, request.connection === request.socket, response.connection === request.socket)
+      for (const name of ['encrypted', 'destroyed', 'readable', 'writable', 'alpnProtocol']) t.attempt(log, name, () => request.socket[name])
+      for (const name of ['write', 'read', 'pause', 'setTimeout', 'destroy', 'on']) t.attempt(log, name, () => typeof request.socket[name])
+      for (const name of ['aborted', 'complete', 'httpVersion', 'method', 'url', 'scheme', 'trailers', 'rawTrailers', 'readableEnded']) log(name, request[name])
+      let all = ''
+      for await (const piece of request) all += piece
+      log(all, request.complete, request.trailers, request.socket.readable)
+      response.setHeader('x-own', ['a', 'b'])
+      response.addTrailers({ 'x-sum': '1' })
+      response.on('finish', () => { log('finish', response.headersSent, response.writableEnded) })
+      response.on('close', () => { log('close', response.socket === undefined, response.finished) })
+      response.writeEarlyHints({ link: '</a>; rel=preload' })
+      response.write('one ')
+      response.end('two', () => { log('ended') })
+    })
+    await t.show(await t.open(server), POST)
+  },
+  'a response alone is a subclass': async (http2, t) => {
+    const log = t.log('server')
+    class Response extends http2.Http2ServerResponse { get address () { return this.socket.remoteAddress } }
+    const server = http2.createServer({ Http2ServerResponse: Response }, (request, response) => {
+      log(response.address === request.socket.remoteAddress, request.socket === response.socket, response.req === request)
+      response.end('ok')
+    })
+    await t.show(await t.open(server))
+  },
+  'a subclass whose client goes away': async (http2, t) => {
+    const log = t.log('server')
+    class Request extends http2.Http2ServerRequest {}
+    let isOver
+    const over = new Promise(resolve => { isOver = resolve })
+    const server = http2.createServer({ Http2ServerRequest: Request }, (request, response) => {
+      request.on('aborted', () => { log('aborted', request.aborted) })
+      request.on('close', () => {
+        log('close', request.complete, request.socket.destroyed, response.socket === undefined)
+        isOver()
+      })
+      response.write('first')
+    })
+    const stream = (await t.open(server)).request({ ':method': 'POST', ':path': '/' })
+    stream.on('error', () => {})
+    stream.once('data', () => { stream.close(8) })
+    await over
+  },
   'a subclass reads a body': async (http2, t) => {
     const log = t.log('server')
     class Request extends http2.Http2ServerRequest {}
