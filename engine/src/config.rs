@@ -97,6 +97,8 @@ trunkline_core::options! {
         pub timeouts: Timeouts = Timeouts::default(), with_timeouts;
         /// Timeouts for HTTP/1.1 connections. Default: `None`, those of `timeouts`.
         pub http1_timeouts: Option<Timeouts> = None, with_http1_timeouts;
+        /// Fields in one section of HTTP/1.1, in the place of [`Limits::field_count_max`]. Range: any. Default: `None`, that of `limits`.
+        pub http1_field_count_max: Option<usize> = None, with_http1_field_count_max;
         /// Receive windows.
         pub windows: Windows = Windows::default(), with_windows;
         /// Whether HTTP/1.1 is served in cleartext. Under TLS [`Tls::offer`](crate::Tls::offer) says it.
@@ -202,12 +204,13 @@ impl ServerConfig {
     /// The settings of the machines: HTTP/1.1's, and those of all other versions.
     pub(crate) fn freeze_both(&self) -> Result<(Arc<Config>, Arc<Config>), Error> {
         let config = self.freeze()?;
-        let http1 = match &self.http1_timeouts {
-            None => Arc::clone(&config),
-            Some(timeouts) => {
-                Arc::new(Config::clone(&config).with_timeouts(timeouts_within(timeouts)))
-            }
-        };
+        let mut http1 = Arc::clone(&config);
+        if let Some(timeouts) = &self.http1_timeouts {
+            Arc::make_mut(&mut http1).timeouts = timeouts_within(timeouts);
+        }
+        if let Some(fields) = self.http1_field_count_max {
+            Arc::make_mut(&mut http1).limits.field_count_max = fields;
+        }
         Ok((http1, config))
     }
     fn freeze(&self) -> Result<Arc<Config>, Error> {

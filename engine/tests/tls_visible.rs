@@ -137,15 +137,38 @@ fn what_is_no_tls_and_who_leaves_are_counted_by_their_kinds() {
         socket.set_read_timeout(Some(patience)).unwrap();
         socket
     };
-    let mut plain = connect();
-    plain
-        .write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
-        .unwrap();
-    let mut alert = Vec::new();
-    plain.read_to_end(&mut alert).unwrap();
-    assert_eq!(serving.logged(1)[0].failure, HandshakeFailure::NotTls);
+    let cases: [(&[u8], HandshakeFailure); 5] = [
+        (
+            b"GET / HTTP/1.1\r\nhost: a\r\n\r\n",
+            HandshakeFailure::CleartextRequest,
+        ),
+        (
+            b"OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n",
+            HandshakeFailure::CleartextRequest,
+        ),
+        (
+            b"CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n",
+            HandshakeFailure::CleartextConnect,
+        ),
+        (
+            b"get / HTTP/1.1\r\nhost: a\r\n\r\n",
+            HandshakeFailure::NotTls,
+        ),
+        (b"SSH-2.0-a\r\n", HandshakeFailure::NotTls),
+    ];
+    let count = cases.len();
+    for (index, (bytes, failure)) in cases.into_iter().enumerate() {
+        let mut plain = connect();
+        plain.write_all(bytes).unwrap();
+        let mut alert = Vec::new();
+        plain.read_to_end(&mut alert).unwrap();
+        assert_eq!(serving.logged(index + 1)[index].failure, failure);
+    }
     drop(connect());
-    assert_eq!(serving.logged(2)[1].failure, HandshakeFailure::Gone);
+    assert_eq!(
+        serving.logged(count + 1)[count].failure,
+        HandshakeFailure::Gone
+    );
     let by = serving.running.metrics().handshakes_failed_by;
-    assert_eq!(by, [("gone", 1), ("not_tls", 1)]);
+    assert_eq!(by, [("gone", 1), ("not_tls", 5)]);
 }

@@ -64,6 +64,8 @@ pub(crate) enum Stop {
     Drain,
     /// At once.
     Abort,
+    /// As `Abort`, with a reset of TCP, which drops what has not gone.
+    Reset,
 }
 
 impl Notes {
@@ -126,7 +128,7 @@ impl Signals {
             none => *none = Some(waker.clone()),
         }
         let stop = state.notes.as_ref().and_then(|notes| notes.stop);
-        stop == Some(Stop::Abort)
+        stop >= Some(Stop::Abort)
     }
     /// Before the owner's first turn: whether it is to stop then, in any way.
     pub(crate) fn is_stopped(&self) -> bool {

@@ -6,6 +6,7 @@
 //! into full records across streams, then go out in one `write_tls` (a writev). rustls's own
 //! buffer limit is off; the bound is that a batch is sealed only when the last one is written.
 
+pub(crate) mod cleartext;
 pub(crate) mod client_hello;
 pub(crate) mod drain;
 mod last_alert;

@@ -371,6 +371,10 @@ impl ConnectionHandle {
         }
         self.push(Command::Abort(code));
     }
+    /// Ends the connection at once: over TCP by a reset, and what has not gone is dropped.
+    pub fn reset_connection(&self) {
+        self.0.signals.stop(Stop::Reset);
+    }
     /// Says something of the connection itself, where the version has words for it.
     pub fn send_control(&self, control: ControlCommand) {
         self.push(Command::Control(control));

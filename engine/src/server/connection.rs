@@ -85,6 +85,9 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
         }
         for _ in 0..ROUNDS_PER_TURN_MAX {
             self.serving.take_notes(&mut self.io.machine, now);
+            if self.serving.is_reset {
+                self.io.give_up();
+            }
             if self.serving.is_paused(&mut self.io.machine, cx, now) {
                 return self.speak(cx, now);
             }

@@ -158,6 +158,10 @@ pub(crate) mod handshake_failure {
     pub(crate) const CERTIFICATE: u32 = 8;
     /// JavaScript refused it.
     pub(crate) const REFUSED: u32 = 9;
+    /// The client's bytes are a request of HTTP in cleartext.
+    pub(crate) const CLEARTEXT_REQUEST: u32 = 10;
+    /// The client's bytes are a CONNECT in cleartext.
+    pub(crate) const CLEARTEXT_CONNECT: u32 = 11;
 }
 /// Codes of submissions, and the words of their entries.
 pub(crate) mod submission {
@@ -257,6 +261,8 @@ pub(crate) mod submission {
     }
     /// Words of [`ABORT`].
     pub(crate) mod abort {
+        /// 1: by a reset of TCP, which drops what has not gone.
+        pub(crate) const RESETS: usize = 5;
         /// RFC 9113 section 7.
         pub(crate) const ERROR_CODE: usize = 6;
     }

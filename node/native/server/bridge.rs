@@ -117,6 +117,9 @@ impl ServerBridge {
                     }
                 });
             }
+            ABORT if entry[abort::RESETS] == 1 => {
+                return self.with_connection(number, ConnectionHandle::reset_connection);
+            }
             ABORT => {
                 let code = H2Code(entry[abort::ERROR_CODE]);
                 return self.with_connection(number, |commands| commands.abort(code));

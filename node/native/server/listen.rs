@@ -78,6 +78,7 @@ pub(crate) struct ListenAsk {
     limits: LimitsAsk,
     timeouts: TimeoutsAsk,
     http1_timeouts: TimeoutsAsk,
+    http1_field_count_max: Option<usize>,
     windows: WindowsAsk,
 }
 
@@ -245,6 +246,7 @@ impl ListenAsk {
         let mut http1 = config.timeouts.clone();
         self.http1_timeouts.apply(&mut http1);
         config.http1_timeouts = Some(http1);
+        config.http1_field_count_max = self.http1_field_count_max;
         self.windows.apply(&mut config.windows);
         config.shedding = self.shedding.settings();
         config.backlog = self.backlog.unwrap_or(config.backlog);

@@ -157,6 +157,10 @@ export const enum HandshakeFailure {
   Certificate = 8,
   /** JavaScript refused it. */
   Refused = 9,
+  /** The client's bytes are a request of HTTP in cleartext. */
+  CleartextRequest = 10,
+  /** The client's bytes are a CONNECT in cleartext. */
+  CleartextConnect = 11,
 }
 
 /** Codes of submissions. */
@@ -548,8 +552,8 @@ export function writeShutDown (to: EntryWriter, flags: number, number: number): 
 }
 
 /** The connection with this number ends at once. */
-export function writeAbort (to: EntryWriter, flags: number, number: number, errorCode: number): void {
-  to.entry(Submission.Abort | flags, number, 0, 0, 0, 0, errorCode, 0)
+export function writeAbort (to: EntryWriter, flags: number, number: number, resets: number, errorCode: number): void {
+  to.entry(Submission.Abort | flags, number, 0, 0, 0, resets, errorCode, 0)
 }
 
 /** A control frame for the peer of the connection with this number; the text is its payload. */

@@ -13,6 +13,18 @@ const closed = channel('http2.server.stream.close')
 const requested = channel('http.server.request.start')
 const responded = channel('http.server.response.finish')
 const connected = channel('net.server.socket')
+const listening = channel('tracing:net.server.listen:asyncEnd')
+const unheard = channel('tracing:net.server.listen:error')
+
+/** A server has its place; node has told of its call of `listen`. */
+export function showListening (server: object): void {
+  if (listening.hasSubscribers) listening.publish({ server })
+}
+
+/** A server has not got its place. */
+export function showListenError (server: object, error: Error): void {
+  if (unheard.hasSubscribers) unheard.publish({ server, error })
+}
 
 export const showsSockets = (): boolean => connected.hasSubscribers
 

@@ -16,6 +16,7 @@ import { optionsIn } from '../server/tls/context'
 import { admissionOf, checkContext, identityIn, identityOf, type ClientAuthOptions } from '../server/tls/identity'
 import { policyOf, type Policy } from '../server/tls/policy'
 import { ofClient } from './client/errors'
+import { showListenError, showListening } from './channels'
 import { checkCall, checkObject, invalidType } from './codes'
 import type { ServerHttp2Session } from './connection/session'
 import { CompatServer } from './server/compat_server'
@@ -60,8 +61,10 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
         if (server._unref === true) this.unref()
         taken?.close()
         closeWithWorker(this)
+        showListening(this)
       } catch (failure) {
         const error = listenError(failure as { message: string; system?: string }, address, taken === null ? port : null, true)
+        showListenError(this, error)
         process.nextTick(() => { server.emit('error', error) })
         return
       }
@@ -79,6 +82,7 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
       } catch (failure) {
         release()
         const error = listenError(failure as { message: string; system?: string }, address, port, true)
+        showListenError(this, error)
         process.nextTick(() => { server.emit('error', error) })
         return
       }
@@ -86,6 +90,7 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
       if (handle.getsockname !== undefined) Object.assign(server._handle as object, { getsockname: handle.getsockname.bind(handle) })
       if (server._unref === true) this.unref()
       closeWithWorker(this)
+      showListening(this)
       process.nextTick(() => { if (server._handle !== null) server.emit('listening') })
     }
 

@@ -94,7 +94,7 @@ const ADVERTISED = [
   ...RELOADED, 'id', 'signal', 'hostname', 'host', 'port', 'path', 'unix', 'readableAll', 'writableAll', 'fd', 'udpFd', 'sharesPort', 'reusePort', 'ipv6Only', 'handOver', 'backlog', 'tls', 'http1', 'http2', 'http3',
   'extendedConnect', 'schemeFromGateway', 'proxyProtocol', 'forwarding', 'quicLb', 'expectations', 'connectionsMax', 'shedding', 'limits', 'timeouts', 'windows', 'overrideGlobalObjects', 'engine'
 ]
-const NAMES = new Set([...ADVERTISED, 'fdIsBorrowed', 'frameEvents', 'spelledNames', 'http1Timeouts'])
+const NAMES = new Set([...ADVERTISED, 'fdIsBorrowed', 'frameEvents', 'spelledNames', 'http1Timeouts', 'http1FieldCountMax'])
 
 export function engineOf (value: unknown): Engine | undefined {
   if (value === undefined || isEngine(value)) return value

@@ -378,7 +378,7 @@ export class ServerBridge implements ServerHalf {
   take (exchange: Exchange, bytes: number): void { this.bridge.submitCredit(() => { writeTakeUpload(this.bridge, 0, exchange.number, exchange.serial, bytes) }) }
   decline (exchange: Exchange): void { this.submit(bridge => { writeDecline(bridge, 0, exchange.number, exchange.serial) }) }
   shutDown (connection: number): void { this.submit(bridge => { writeShutDown(bridge, 0, connection) }) }
-  abort (connection: number, code: number): void { this.submit(bridge => { writeAbort(bridge, 0, connection, code) }) }
+  abort (connection: number, code: number, resets: boolean): void { this.submit(bridge => { writeAbort(bridge, 0, connection, resets ? 1 : 0, code) }) }
   /** Sends a control frame on a connection of HTTP/2. */
   control (connection: number, frame: ControlFrame, bytes: Uint8Array, first = 0, second = 0): void {
     const { bridge } = this

@@ -49,7 +49,7 @@ const NOTHING_COUNTED = [0, 0] as const
 /** The channel's commands on a connection, by its number. */
 interface ConnectionCommands {
   shutDown: (connection: number) => void
-  abort: (connection: number, code: number) => void
+  abort: (connection: number, code: number, resets: boolean) => void
   control: (connection: number, frame: ControlFrame, bytes: Uint8Array, first: number, second: number) => void
   snapshot: (connection: number) => Accounts | null
   traffic: (connection: number, ended: boolean) => [number, number] | null
@@ -146,6 +146,8 @@ export class Connection<L extends Taking = Taking> {
   /** The connection has ended with these counts. */
   end (traffic: [number, number] | null): void { this.last = traffic ?? NOTHING_COUNTED }
 
-  /** Ends at once. */
-  abort (code: number = CANCEL): void { if (!this.closed && !this.waits(() => { this.abort(code) })) this.bridge.abort(this.number, code) }
+  /** Ends at once. `resets`: by a reset of TCP, which drops what has not gone. */
+  abort (code: number = CANCEL, resets = false): void {
+    if (!this.closed && !this.waits(() => { this.abort(code, resets) })) this.bridge.abort(this.number, code, resets)
+  }
 }

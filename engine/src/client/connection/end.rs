@@ -18,7 +18,7 @@ impl<S> ConnectionTask<S> {
                 self.draining = true;
                 self.io.machine.shut_down(now);
             }
-            Some(Stop::Abort) => self.io.machine.abort(now, H2Code::CANCEL),
+            Some(Stop::Abort | Stop::Reset) => self.io.machine.abort(now, H2Code::CANCEL),
         }
     }
 

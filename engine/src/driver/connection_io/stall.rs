@@ -25,7 +25,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
         self
     }
     /// The peer is given up: the socket is closed without another byte.
-    pub(super) fn give_up(&mut self) {
+    pub(crate) fn give_up(&mut self) {
         self.broken = true;
         if let IoKind::Bytes(transport) = &self.carrier {
             (self.call_socket)(transport.socket(), SocketCall::GiveUp);

@@ -2,6 +2,7 @@
 //! still be chosen.
 
 use super::Transport;
+use super::cleartext::UnsecuredRequest;
 use super::socket::poll_socket_read;
 use crate::driver::read_buffer::with_read_buffer;
 use rustls::ServerConfig;
@@ -42,7 +43,7 @@ impl<S> From<io::Error> for Refused<S> {
 enum HelloError {
     Broken(io::Error),
     /// The bytes are no ClientHello; the alert to send.
-    Refused(rustls::Error, AcceptedAlert),
+    Refused(io::Error, AcceptedAlert),
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> PeekedHello<S> {
@@ -100,7 +101,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> PeekedHello<S> {
                 let transport = Transport::tls(self.socket, connection.into());
                 Ok(transport.with_first(self.behind))
             }
-            Err((error, alert)) => Err(refuse(self.socket, error, alert).await),
+            Err((error, alert)) => {
+                let error = io::Error::new(io::ErrorKind::InvalidData, error);
+                Err(refuse(self.socket, error, alert).await)
+            }
         }
     }
     /// Ends the handshake with an alert. Nothing is encrypted yet (RFC 8446 section 6).
@@ -138,13 +142,17 @@ fn poll_hello<S: AsyncRead + Unpin>(
 /// `None`: the message is not whole yet.
 fn read_hello_bytes(acceptor: &mut Acceptor, mut bytes: &[u8]) -> Option<HelloResult> {
     while !bytes.is_empty() {
+        let given = bytes;
         if let Err(error) = acceptor.read_tls(&mut bytes) {
             return Some(Err(HelloError::Broken(error)));
         }
         match acceptor.accept() {
             Ok(None) => {}
             Ok(Some(accepted)) => return Some(Ok((accepted, bytes.to_vec()))),
-            Err((error, alert)) => return Some(Err(HelloError::Refused(error, alert))),
+            Err((error, alert)) => {
+                let error = UnsecuredRequest::or(given, error);
+                return Some(Err(HelloError::Refused(error, alert)));
+            }
         }
     }
     None
@@ -160,13 +168,12 @@ fn unless_over(bytes: &[u8]) -> io::Result<()> {
 
 async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(
     socket: S,
-    error: rustls::Error,
+    error: io::Error,
     mut alert: AcceptedAlert,
 ) -> Refused<S> {
     let mut bytes = Vec::new();
     // Writing to a Vec does not fail.
     let _ = alert.write_all(&mut bytes);
-    let error = io::Error::new(io::ErrorKind::InvalidData, error);
     send_last(socket, &bytes, error).await
 }
 

@@ -1,5 +1,6 @@
 //! TLS of a transport: records in and plaintext out, and the other way round.
 
+use super::cleartext::UnsecuredRequest;
 use super::pieces::write_pieces;
 use super::socket::PollWriter;
 use super::{BATCH_BYTES_MAX, RECORD_BYTES, SLICES_MAX, batch_bytes_max, count_written};
@@ -45,12 +46,20 @@ impl TlsState {
     /// rustls would hold at most 16 KiB of plaintext.
     pub(super) fn handshake_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() && self.connection.is_handshaking() {
+            let given = bytes;
             self.connection.read_tls(&mut bytes)?;
-            match self.process() {
+            match self.connection.process_new_packets() {
+                Ok(_) => {}
                 // The first read returns this error again, behind the plaintext that came before it.
-                Err(_) if !self.connection.is_handshaking() => return Ok(()),
-                processed => processed?,
-            };
+                Err(_) if !self.connection.is_handshaking() => {
+                    self.failed = true;
+                    return Ok(());
+                }
+                Err(error) => {
+                    self.failed = true;
+                    return Err(UnsecuredRequest::or(given, error));
+                }
+            }
         }
         self.early.extend_from_slice(bytes);
         Ok(())

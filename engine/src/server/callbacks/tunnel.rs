@@ -107,7 +107,7 @@ impl<A: Callbacks> CallbackTunnel<A> {
         };
         let stop = notes.stop;
         notes.clear();
-        stop == Some(Stop::Abort)
+        stop >= Some(Stop::Abort)
     }
     fn run(&mut self) -> Over {
         let pending = mem::take(&mut *self.commands.0.list.borrow_mut());

@@ -44,6 +44,8 @@ pub(in crate::server) struct Serving<S: Serve> {
     /// The connection left HTTP with this exchange; the bytes came behind it.
     pub(in crate::server) left: Option<Box<(StreamId, Bytes)>>,
     pub(in crate::server) draining: bool,
+    /// The connection ends by a reset of TCP.
+    pub(super) is_reset: bool,
     /// The machine is still to begin its drain.
     drain_due: bool,
     /// The handshake is not done: requests that come now are early data.
@@ -78,6 +80,7 @@ impl<S: Serve> Serving<S> {
             activity,
             left: None,
             draining: false,
+            is_reset: false,
             drain_due: false,
             early: false,
             paused: None,
@@ -139,9 +142,10 @@ impl<S: Serve> Serving<S> {
             self.exchanges.send_datagrams(machine, stream);
         }
         let stop = notes.stop.take();
-        if stop == Some(Stop::Abort) {
+        if stop >= Some(Stop::Abort) {
             machine.abort(now, H2Code::CANCEL);
         }
+        self.is_reset |= stop == Some(Stop::Reset);
         self.drain_due |= stop == Some(Stop::Drain);
         self.draining |= stop.is_some();
         if !notes.ready.is_empty() || !notes.dropped.is_empty() {

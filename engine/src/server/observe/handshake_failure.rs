@@ -3,6 +3,7 @@
 #[cfg(feature = "http3")]
 mod quic;
 
+use crate::driver::transport::cleartext::UnsecuredRequest;
 use crate::tls::TlsRefusal;
 use rustls::{AlertDescription, Error, InvalidMessage, PeerIncompatible};
 use std::fmt;
@@ -17,8 +18,12 @@ pub enum HandshakeFailure {
     Timeout,
     /// The client left, or its connection broke.
     Gone,
-    /// The bytes are not TLS: usually HTTP in cleartext.
+    /// The bytes are not TLS.
     NotTls,
+    /// The bytes are not TLS, and begin a request of HTTP/1.1 in cleartext.
+    CleartextRequest,
+    /// The bytes are not TLS, and begin a CONNECT in cleartext: the client takes the server for a proxy.
+    CleartextConnect,
     /// No version of TLS that both sides know.
     Version,
     /// No cipher suite that both sides know.
@@ -61,7 +66,7 @@ impl HandshakeFailure {
         match self {
             Self::Timeout => 0,
             Self::Gone => 1,
-            Self::NotTls => 2,
+            Self::NotTls | Self::CleartextRequest | Self::CleartextConnect => 2,
             Self::Version => 3,
             Self::Cipher => 4,
             Self::Protocol => 5,
@@ -80,6 +85,13 @@ impl HandshakeFailure {
         let header = source.and_then(|source| source.downcast_ref::<ProxyHeaderError>());
         if let Some(why) = header {
             return Self::ProxyHeader(why.to_string());
+        }
+        if let Some(cleartext) = source.and_then(|source| source.downcast_ref::<UnsecuredRequest>())
+        {
+            return match cleartext {
+                UnsecuredRequest::Connect => Self::CleartextConnect,
+                UnsecuredRequest::Request => Self::CleartextRequest,
+            };
         }
         let tls = source.and_then(|source| source.downcast_ref::<Error>());
         match tls {
@@ -121,6 +133,12 @@ impl fmt::Display for HandshakeFailure {
             Self::Timeout => f.write_str("the TLS handshake took too long"),
             Self::Gone => f.write_str("the client left during the TLS handshake"),
             Self::NotTls => f.write_str("the client does not speak TLS"),
+            Self::CleartextRequest => {
+                f.write_str("the client does not speak TLS: it sent a request of HTTP in cleartext")
+            }
+            Self::CleartextConnect => f.write_str(
+                "the client does not speak TLS: it sent a CONNECT in cleartext, as to a proxy",
+            ),
             Self::Version => f.write_str("the client knows no version of TLS that is served"),
             Self::Cipher => f.write_str("the client knows no cipher suite that is served"),
             Self::Protocol => f.write_str("the client speaks no protocol that is offered by ALPN"),

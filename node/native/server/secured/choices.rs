@@ -62,6 +62,8 @@ pub(crate) fn kind_of(why: &HandshakeFailure) -> (u32, u32) {
         HandshakeFailure::Timeout => (TIMEOUT, 0),
         HandshakeFailure::Gone => (GONE, 0),
         HandshakeFailure::NotTls => (NOT_TLS, 0),
+        HandshakeFailure::CleartextRequest => (CLEARTEXT_REQUEST, 0),
+        HandshakeFailure::CleartextConnect => (CLEARTEXT_CONNECT, 0),
         HandshakeFailure::Version => (VERSION, 0),
         HandshakeFailure::Cipher => (CIPHER, 0),
         HandshakeFailure::Protocol => (PROTOCOL, 0),

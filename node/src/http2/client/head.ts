@@ -17,6 +17,12 @@ function pseudoOf (value: string): string | undefined {
   return BAD_VALUE.test(bytes) ? undefined : bytes
 }
 
+/** A fragment is the client's own, and not sent (RFC 9110 section 7.1). */
+function ownPart (name: string, value: string): string {
+  const end = name === ':path' ? value.indexOf('#') : -1
+  return end < 0 ? value : value.slice(0, end)
+}
+
 class HeadText {
   private pseudo = ''
   private fields = ''
@@ -41,7 +47,7 @@ class HeadText {
     const isHidden = this.hidden !== undefined && this.hidden.includes(name.lower)
     if (name.isPseudo) {
       if (!this.allowsPseudo) throw invalidPseudoHeader(name.lower)
-      const one = pseudoOf(String(values === undefined ? value : values[0]))
+      const one = pseudoOf(ownPart(name.lower, String(values === undefined ? value : values[0])))
       if (one === undefined) this.isUnsendable = true
       else this.pseudo += `${fieldText(name, one, isHidden)}\0`
     } else if (values === undefined) this.addField(name, typeof value === 'string' ? value : String(value), isHidden)

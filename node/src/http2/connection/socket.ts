@@ -38,6 +38,8 @@ export class Socket extends Duplex {
   server: unknown
   /** The error of its transport, with which it is destroyed. */
   $failure: Error | null = null
+  /** `close` was emitted, or is emitted now. */
+  private $isOver = false
   private $timer: Timer | undefined
   private $bytes: SocketBytes | undefined
   /** A reader has room. */
@@ -94,8 +96,11 @@ export class Socket extends Duplex {
   /** A sign of life. */
   $refresh (): void { this.$timer?.refresh() }
 
-  /** Nothing is known of a reset by TCP: the connection ends. */
-  resetAndDestroy (): this { return this.destroy() }
+  /** Its end is a reset of TCP, where it has the connection for itself. */
+  resetAndDestroy (): this {
+    if (!this.destroyed && !this.$isCarrying && this.$of.version < HTTP2) this.$ends = () => { this.$of.abort(undefined, true) }
+    return this.destroy()
+  }
 
   /** As on a socket of node:net: ends, and is destroyed when what was written has gone. */
   destroySoon (): void {
@@ -150,11 +155,19 @@ export class Socket extends Duplex {
     this.$ends()
     const reason = error ?? this.$failure
     done(reason)
-    // As node:net has it, which says whether there was an error, when the loop has come round.
-    setImmediate(() => {
+    this.$closeLater(() => {
       this.$onClose()
+      this.$isOver = true
+      // As node:net has it, which says whether there was an error.
       this.emit('close', reason !== null)
     })
+  }
+  /** As with node:net, when the loop has come round. */
+  protected $closeLater (call: () => void): void { setImmediate(call) }
+  /** Calls `call` in front of the listeners of `close`, or at once behind them. */
+  $whenClosed (call: () => void): void {
+    if (this.$isOver) call()
+    else this.prependOnceListener('close', call)
   }
   /** In front of its listeners of `close`. */
   protected $onClose (): void {}

@@ -4,10 +4,15 @@ import { HandshakeFailure } from '../../channel/codes'
 import { ALERTS } from '../../errors/failures'
 import type { FailedHandshake } from '../../server/callbacks'
 
+/** The beginning of the codes of OpenSSL's errors. */
+const OPENSSL = 'ERR_SSL_'
+
 const CODES: Record<number, string> = {
   [HandshakeFailure.Timeout]: 'ERR_TLS_HANDSHAKE_TIMEOUT',
   [HandshakeFailure.Gone]: 'ECONNRESET',
   [HandshakeFailure.NotTls]: 'ERR_SSL_WRONG_VERSION_NUMBER',
+  [HandshakeFailure.CleartextRequest]: 'ERR_SSL_HTTP_REQUEST',
+  [HandshakeFailure.CleartextConnect]: 'ERR_SSL_HTTPS_PROXY_REQUEST',
   [HandshakeFailure.Version]: 'ERR_SSL_UNSUPPORTED_PROTOCOL',
   [HandshakeFailure.Cipher]: 'ERR_SSL_NO_SHARED_CIPHER',
   [HandshakeFailure.Protocol]: 'ERR_SSL_NO_APPLICATION_PROTOCOL',
@@ -18,6 +23,11 @@ const CODES: Record<number, string> = {
 /** The error of `tlsClientError`. */
 export function handshakeError ({ kind, alert, text, error }: FailedHandshake): Error {
   if (error !== undefined) return error
-  const code = kind === HandshakeFailure.Alert ? `ERR_SSL_${ALERTS[alert] ?? 'TLSV1_ALERT'}` : CODES[kind] ?? 'ERR_SSL_HANDSHAKE_FAILURE'
-  return Object.assign(new Error(text), { code })
+  const code = kind === HandshakeFailure.Alert ? `${OPENSSL}${ALERTS[alert] ?? 'TLSV1_ALERT'}` : CODES[kind] ?? 'ERR_SSL_HANDSHAKE_FAILURE'
+  return Object.assign(new Error(text), { code, ...ofOpenSsl(code) })
+}
+
+/** The members that node gives the errors of OpenSSL: its code is made of the reason. */
+function ofOpenSsl (code: string): { library?: string; reason?: string } {
+  return code.startsWith(OPENSSL) ? { library: 'SSL routines', reason: code.slice(OPENSSL.length).toLowerCase().replaceAll('_', ' ') } : {}
 }

@@ -8,6 +8,9 @@ import type { CompatServerOptions, OwnServer } from './compat_options'
 /** RFC 9113 section 6.9.2, as node:http2 has it. */
 const WINDOW_DEFAULT = 65_535
 
+/** Fields of a head of HTTP/1.1, whatever a program says: the bytes of a head allow fewer. */
+const FIELDS_MAX = 65_536
+
 /** How long a head may take, which is a part of its request; 0: for ever, undefined: as the engine has it. */
 function headTimeout ({ headersTimeout, requestTimeout }: OwnServer): number | undefined {
   const limits = [headersTimeout, requestTimeout].filter(time => time !== undefined)
@@ -31,6 +34,13 @@ export function http1Timeouts (server: OwnServer, options: CompatServerOptions):
     ...(httpAllowHalfOpen === true ? { halfClosed: 0 } : {}),
     ...options.timeouts
   }
+}
+
+/** Fields of a head of HTTP/1.1: as node has it, at least those that are taken without `maxHeadersCount`, of which 0 is none. */
+export function http1Fields ({ maxHeadersCount: most }: OwnServer, { http1FieldsMax: least }: CompatServerOptions): { http1FieldCountMax?: number } {
+  if (least === undefined) return {}
+  if (typeof most !== 'number' || !(most >= 0)) return { http1FieldCountMax: least }
+  return { http1FieldCountMax: most === 0 ? FIELDS_MAX : Math.min(Math.max(Math.trunc(most), least), FIELDS_MAX) }
 }
 
 /** Settings of HTTP/2 that are limits of the engine's. */

@@ -37,6 +37,8 @@ export interface CompatServerOptions {
   requests: 'http' | 'http2' | undefined
   /** The limits of one peer. */
   limits: Limits
+  /** Fields of a head of HTTP/1.1 where the server's `maxHeadersCount` says no other number; undefined: `limits` says it. */
+  http1FieldsMax: number | undefined
   /** Receive windows and send buffers. */
   windows: Windows | undefined
   /** Requests that are answered without a listener; undefined: none. */
@@ -81,6 +83,7 @@ export interface OwnServer extends EventEmitter {
   keepAliveTimeout?: number
   keepAliveTimeoutBuffer?: number
   httpAllowHalfOpen?: boolean
+  maxHeadersCount?: number | null
   maxConnections?: number
   _connections?: number
   _emitCloseIfDrained?: () => void

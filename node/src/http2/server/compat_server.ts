@@ -17,10 +17,10 @@ import { reportAsHttp1 } from '../compat/http1/report'
 import type { ServerHttp2Session } from '../connection/session'
 import { Socket, socketOf } from '../connection/socket'
 import { extensionsOf } from '../options/custom_settings'
-import { http1Timeouts, limitsOf, windowsOf } from './bounds'
+import { http1Fields, http1Timeouts, limitsOf, windowsOf } from './bounds'
 import type { CompatServerOptions, Offer, OwnServer } from './compat_options'
 import { ServerConnections } from './connections'
-import { lacksHttp1, reportStream } from './requests'
+import { lacksHttp1, reportCompatibleToo, reportStream } from './requests'
 
 const BACKLOG_MAX = 2 ** 31 - 1
 
@@ -66,6 +66,7 @@ export class CompatServer {
       // Behind this event the listener is counted.
       if (event === 'timeout' && this.listener !== undefined && server.listenerCount('timeout') === 0) process.nextTick(() => { this.configure() })
     })
+    if (options.requests !== 'http') reportCompatibleToo(server, options)
     this.connections = new ServerConnections(server, options, offer, () => this.detached(), () => this.settings)
   }
 
@@ -236,7 +237,8 @@ export class CompatServer {
       limits: limitsOf(settings, options),
       windows: windowsOf(settings, options),
       timeouts: options.timeouts,
-      http1Timeouts: http1Timeouts(this.server, options)
+      http1Timeouts: http1Timeouts(this.server, options),
+      ...http1Fields(this.server, options)
     }
   }
 

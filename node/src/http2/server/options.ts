@@ -18,17 +18,17 @@ import type { CompatServerOptions } from './compat_options'
 /** The fewest pairs of a request: the pseudo-headers alone are as many. */
 const HEADER_PAIRS_MIN = 4
 
-/** The default of `limits.fieldCountMax` (`core/src/limits.rs`). */
-const HEAD_FIELDS_MAX = 128
+/** Fields of a request that node:http takes without `maxHeadersCount`. */
+const HTTP1_FIELDS_MAX = 1000
 /** The default of `limits.fieldSectionBytesMax` (`core/src/limits.rs`). */
 const SECTION_BYTES_DEFAULT = 65_536
 /** Bytes that a field counts for beside its name and value (RFC 9113 section 6.5.2). */
 const FIELD_OVERHEAD_BYTES = 32
+/** As many have nearly all heads. */
+const USUAL_FIELDS_MAX = 128
 /** Bytes of a head of HTTP/1.1 beside its target, names and values: a method and a version, and a colon, a space and a
  * line end for each field. */
-const HEAD_BYTES_BESIDE = 64 + HEAD_FIELDS_MAX * 4
-/** Fields of a request that node:http takes without `maxHeadersCount`. */
-const HTTP1_FIELDS_MAX = 1000
+const HEAD_BYTES_BESIDE = 64 + USUAL_FIELDS_MAX * 4
 
 /** Streams that a peer is taken to allow until its settings have come. */
 const PEER_STREAMS_MAX = 100
@@ -152,8 +152,8 @@ function limitsOf (options: Http2ServerOptions & Untyped): Limits {
 }
 
 /** The limits of a head of HTTP/1.1. `bytes`: of its target, names and values, as node:http counts them. */
-function headLimits (bytes: number, fieldsMax: number): Limits {
-  const section = bytes + fieldsMax * FIELD_OVERHEAD_BYTES
+function headLimits (bytes: number): Limits {
+  const section = bytes + HTTP1_FIELDS_MAX * FIELD_OVERHEAD_BYTES
   // Sections of every version have one limit: it only gives way to a higher one.
   return { headBytesMax: bytes + HEAD_BYTES_BESIDE, targetBytesMax: bytes, ...(section > SECTION_BYTES_DEFAULT ? { fieldSectionBytesMax: section } : {}) }
 }
@@ -192,7 +192,8 @@ export function compatServerOptions (options: Http2ServerOptions & Untyped & Htt
     proxyProtocol: options.proxyProtocol,
     forwarding: options.forwarding,
     requests: options.requests,
-    limits: { ...(isHttp ? { fieldCountMax: HTTP1_FIELDS_MAX } : {}), ...limitsOf(options), ...headLimits(own.maxHeaderSize || http.maxHeaderSize, isHttp ? HTTP1_FIELDS_MAX : HEAD_FIELDS_MAX), ...options.limits },
+    limits: { ...(isHttp ? { fieldCountMax: HTTP1_FIELDS_MAX } : {}), ...limitsOf(options), ...headLimits(own.maxHeaderSize || http.maxHeaderSize), ...options.limits },
+    http1FieldsMax: options.limits?.fieldCountMax === undefined ? HTTP1_FIELDS_MAX : undefined,
     windows: options.windows,
     shedding: options.shedding,
     timeouts: { ...(options.handshakeTimeout === undefined ? {} : { handshake: options.handshakeTimeout }), ...options.timeouts },

@@ -18,8 +18,32 @@ type ResponseClass = new (stream: unknown) => object
 
 /** Events of requests of HTTP/1.1. */
 const OF_HTTP1 = ['request', 'connect', 'upgrade', 'checkContinue', 'checkExpectation']
-/** Events of the compatible API beside `request`. */
-const COMPATIBLE = ['connect', 'checkContinue', 'checkExpectation']
+/** Events of the compatible API. */
+const OF_COMPATIBLE = ['request', 'connect', 'checkContinue', 'checkExpectation']
+
+/** The listener by which a server emits its streams as requests, too. */
+const compatible = new WeakMap<OwnServer, (...given: any[]) => void>()
+
+/** As node:http2, whose compatible API is a listener of `stream` that is there from the first of its own on: listeners are called in
+ * their order. */
+export function reportCompatibleToo (server: OwnServer, options: CompatServerOptions): void {
+  const listener = (stream: unknown): void => { if (stream instanceof ServerHttp2Stream && isCompatible(server)) reportCompatible(server, options, stream) }
+  const begin = (event: string): void => {
+    if (!OF_COMPATIBLE.includes(event)) return
+    server.off('newListener', begin)
+    compatible.set(server, listener)
+    server.on('stream', listener)
+  }
+  server.on('newListener', begin)
+}
+
+const isCompatible = (server: OwnServer): boolean => OF_COMPATIBLE.some(event => server.listenerCount(event) > 0)
+
+/** Listeners for streams that are the program's. */
+function coreListeners (server: OwnServer): number {
+  const [count, own] = [server.listenerCount('stream'), compatible.get(server)]
+  return own === undefined ? count : count - server.listenerCount('stream', own)
+}
 
 /** Emits an exchange of HTTP/2 or HTTP/3 on `server` as a stream, as a request, or both. */
 export function reportStream (server: OwnServer, options: CompatServerOptions, exchange: Exchange): void {
@@ -29,23 +53,14 @@ export function reportStream (server: OwnServer, options: CompatServerOptions, e
   session.$add(stream)
   showStream(stream)
   const flags = exchange.hasBody ? 4 : 5
-  const isCore = server.listenerCount('stream') + session.listenerCount('stream') > 0
-  const isCompatible = server.listenerCount('request') > 0 || COMPATIBLE.some(event => server.listenerCount(event) > 0)
-  if (isCore && isCompatible && exchange.hasBody) stream.$intake.share()
-  let isReported = false
-  if (server.listenerCount('stream') > 0) {
-    isReported = true
-    server.emit('stream', stream, stream.$headers, flags, stream.$rawHeaders)
-  }
-  if (isCompatible) {
-    isReported = true
-    reportCompatible(server, options, stream)
-  }
-  if (session.listenerCount('stream') > 0) {
-    isReported = true
-    session.emit('stream', stream, stream.$headers, flags, stream.$rawHeaders)
-  }
-  if (!isReported) stream.$become()
+  const [ofServer, ofSession] = [coreListeners(server) > 0, session.listenerCount('stream') > 0]
+  // A listener that was taken away with the others reports nothing.
+  const asRequest = server.listenerCount('stream') > 0 && isCompatible(server)
+  if ((ofServer || ofSession) && asRequest && exchange.hasBody) stream.$intake.share()
+  if (ofServer) server.emit('stream', stream, stream.$headers, flags, stream.$rawHeaders)
+  else if (asRequest) reportCompatible(server, options, stream)
+  if (ofSession) session.emit('stream', stream, stream.$headers, flags, stream.$rawHeaders)
+  if (!ofServer && !asRequest && !ofSession) stream.$become()
 }
 
 /** Whether a request of HTTP/1.1 would never be answered: the program listens to streams alone. */
@@ -53,7 +68,7 @@ export const lacksHttp1 = (server: OwnServer): boolean => OF_HTTP1.every(event =
 
 /** Whether a listener handles an extended CONNECT as node:http2 does. */
 function wantsTunnels (server: OwnServer, session: ServerHttp2Session): boolean {
-  return server.listenerCount('stream') + server.listenerCount('connect') + session.listenerCount('stream') > 0
+  return coreListeners(server) + server.listenerCount('connect') + session.listenerCount('stream') > 0
 }
 
 function reportCompatible (server: OwnServer, options: CompatServerOptions, stream: ServerHttp2Stream): void {

@@ -132,6 +132,8 @@ export interface ListenOptions extends ListenTarget {
   timeouts?: Timeouts
   /** Timeouts of HTTP/1.1 connections. Default: `timeouts`. */
   http1Timeouts?: Timeouts
+  /** Fields of a head of HTTP/1.1. Default: `limits.fieldCountMax`. */
+  http1FieldCountMax?: number
   /** Receive windows and send buffers. */
   windows?: Windows
 }

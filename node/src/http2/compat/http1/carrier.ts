@@ -231,7 +231,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     if (!response._last || this.exchange.version >= HttpVersion.Http2) return
     // The end of the connection does not wait for a body without a reader.
     if (isUnread) this.exchange.decline()
-    socket.end()
+    socket.$endLast()
   }
 
   // The events of the exchange.
@@ -283,7 +283,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     if (this.raw !== undefined && code === 0) {
       // As with node, which does not know that this is an answer, the request ends with its connection.
       const error = exchange.withStory(aborted())
-      if (exchange.version < HttpVersion.Http2 && !this.socket.destroyed) return void this.socket.prependOnceListener('close', () => { this.fail(error) })
+      if (exchange.version < HttpVersion.Http2 && !this.socket.destroyed) return void this.socket.$whenClosed(() => { this.fail(error) })
       this.socket.$gone()
       return this.fail(error)
     }
@@ -304,12 +304,14 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     }
     // A refusal of the rest of its body may still be written: as with node the request ends with its connection.
     const { socket } = this
-    if (this.isRefused && socket.$isCarrying && !socket.destroyed) return void socket.prependOnceListener('close', () => { this.fail(error) })
+    if (this.isRefused && socket.$isCarrying && !socket.destroyed) return void socket.$whenClosed(() => { this.fail(error) })
     if (this.ownsSocket || exchange.connection.closed) this.socket.$gone()
     if (exchange.version < HttpVersion.Http2) {
       // A malformed request may still be answered, and the engine ends its connection.
       if (!byPeer) this.socket.$release()
       this.socket.$gone()
+      // As with node, whose requests end with their connection.
+      return void socket.$whenClosed(() => { this.fail(error) })
     }
     this.fail(error)
   }

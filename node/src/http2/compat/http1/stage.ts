@@ -5,6 +5,8 @@ import { coded } from '../../codes'
 import { Socket } from '../../connection/socket'
 import { carried, type PendingAnswer, type EndNotifier, type Response } from './members'
 
+const HTTP2 = 20
+
 /** The socket of exchanges in the form of node:http: a connection's of HTTP/1.1, or one exchange's. */
 export class Stage extends Socket {
   declare server: EndNotifier
@@ -23,6 +25,10 @@ export class Stage extends Socket {
   $requestCount = 0
   /** The server's listener of errors. */
   $errorListener: ((error: Error) => void) | undefined
+  /** Its connection has ended, and its listeners are being told. */
+  private $isEnding = false
+  /** The answer that has gone is the last. */
+  private $isLast = false
   /** The server's timeout runs. */
   private $isLimited = false
   /** Those under TLS have another class beside this one. */
@@ -91,9 +97,32 @@ export class Stage extends Socket {
 
   /** As with node, whose socket ends behind what it has sent: the answer in progress is cut. */
   override _final (done: () => void): void {
-    if (this.$isCarrying || !this.$isStage || !this._httpMessage) return super._final(done)
+    if (this.$isCarrying || !this.$isStage || !this._httpMessage || this.$isEnding) return super._final(done)
     done()
     process.nextTick(() => { this.$gone() })
+  }
+
+  /** Ends behind its last answer: as with node there is no `end` of the client then. */
+  $endLast (): void {
+    this.$isLast = true
+    this.end()
+  }
+
+  /** As with node, a client that ends its connection of HTTP/1.1 ends both sides of the socket, which then closes. */
+  override $gone (): void {
+    if (this.$of.version >= HTTP2 || this.$before !== undefined || this.$isCarrying || this.$isLast || this.$failure !== null) return super.$gone()
+    if (this.destroyed || this.$isEnding) return
+    this.$isEnding = true
+    if (this.readableEnded) return void this.end()
+    this.once('end', () => { this.end() })
+    this.push(null)
+    this.resume()
+  }
+
+  /** Behind the end of its connection nothing is waited for. */
+  protected override $closeLater (call: () => void): void {
+    if (this.$isEnding) process.nextTick(call)
+    else super.$closeLater(call)
   }
 
   protected override $onClose (): void { this._httpMessage?.[carried].abandon() }

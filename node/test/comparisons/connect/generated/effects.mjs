@@ -115,7 +115,7 @@ const programs = {
   'maxSendHeaderBlockLength, none, a head of 60 KiB': exchange({}, { request: { 'x-long': 'x'.repeat(60 * 1024) } }),
   'maxSendHeaderBlockLength, none, a head of 64 KiB': exchange({}, { request: { 'x-long': 'x'.repeat(64 * 1024) } }),
   'maxSettings 1, more': exchange({ maxSettings: 1 }),
-  ...Object.fromEntries(['/caf\u00e9', '/\u20ac', '/\u0100', '/\u{1f600}'].map(path => [`request, the path ${JSON.stringify(path)}`, exchange({}, {
+  ...Object.fromEntries(['/caf\u00e9', '/\u20ac', '/\u0100', '/\u{1f600}', '/a#b', '/a?b#c', '/#', '#a', '/a%23b'].map(path => [`request, the path ${JSON.stringify(path)}`, exchange({}, {
     request: { ':path': path }, serve: (stream, headers) => { stream.on('error', () => {}); stream.respond({ 'x-path': Buffer.from(headers[':path'], 'latin1').toString('hex') }); stream.end() }
   })])),
   'peerMaxConcurrentStreams 1': early(1, 5),

@@ -82,6 +82,7 @@ const HEADS = {
   'a field that comes twice': [PATH, METHOD, SCHEME, AUTHORITY, ['x-a', '1'], ['x-a', '2'], ['content-type', 'a/b'], ['content-type', 'c/d']],
   'no value': [METHOD, SCHEME, AUTHORITY, PATH, ['x-a', ''], ['x-b', '2']]
 }
+const PATHS = ['/a#b', '/a?b#c', '/#', '#a', '/a%23b', 'a', '']
 const REQUEST = [METHOD, SCHEME, AUTHORITY, PATH]
 const VALUES = { 'a blank behind': 'a ', 'a blank before': ' a', 'a tab behind': 'a\t', 'blanks alone': '  ', 'a control character': 'a\x01b', 'a byte of Latin-1': 'a\xe9', 'a line feed': 'a\nb' }
 const TRAILERS = {
@@ -97,6 +98,7 @@ const TRAILERS = {
 const programs = {}
 for (const face of Object.keys(FACES)) {
   for (const [name, pairs] of Object.entries(HEADS)) programs[`${face}, ${name}`] = asked(face, pairs, { options: { settings: { enableConnectProtocol: true } } })
+  for (const path of PATHS) programs[`${face}, a path, "${path}"`] = asked(face, [METHOD, SCHEME, AUTHORITY, [':path', path]])
   for (const [name, trailers] of Object.entries(TRAILERS)) programs[`${face}, trailers, ${name}`] = asked(face, REQUEST, { trailers })
   for (const [name, value] of Object.entries(VALUES)) {
     for (const strict of [undefined, true, false]) {

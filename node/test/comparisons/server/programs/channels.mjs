@@ -1,6 +1,7 @@
 // The diagnostics channels of servers: what is published, in which order, with what.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
+import net from 'node:net'
 import { PerformanceObserver } from 'node:perf_hooks'
 import { cert, closing, key } from '../stage.mjs'
 
@@ -61,7 +62,33 @@ const measured = request => async (http2, t) => {
   }
 }
 
+const OF_LISTENING = ['asyncStart', 'asyncEnd', 'error'].map(name => `tracing:net.server.listen:${name}`)
+/** A call of `listen`, between those of the program that are told. */
+const listening = call => async (http2, t) => {
+  const log = t.log('channel')
+  const servers = [http2.createServer(), http2.createSecureServer({ cert, key })]
+  const reported = (message, name) => { if (servers.includes(message.server)) log(name, Object.keys(message).join(), servers.indexOf(message.server), message.error?.code) }
+  for (const name of OF_LISTENING) subscribe(name, reported)
+  try {
+    for (const server of servers) {
+      server.on('listening', () => { log('listening') })
+      server.on('error', error => { log('error', error.code) })
+      await call(server, t)
+      if (server.listening) await new Promise(resolve => { server.close(resolve) })
+    }
+  } finally {
+    for (const name of OF_LISTENING) unsubscribe(name, reported)
+  }
+}
+
 export default {
+  'a server listens': listening(async (server, t) => { await t.listen(server) }),
+  'a server finds its port taken': listening(async (server, t) => {
+    const taken = net.createServer()
+    const port = await t.listen(taken)
+    server.listen(port, '127.0.0.1')
+    await once(server, 'error')
+  }),
   'perf_hooks: a GET': measured({ path: '/a?b', headers: { 'x-of': 'get' } }),
   'perf_hooks: a POST': measured({ path: '/a', method: 'POST', body: 'hello', headers: { 'x-of': 'post' } }),
   'a request of HTTP/1.1': published(OF_HTTP1, (request, response) => { response.end('ok') }, (server, t) => t.ask(server, { path: '/a' })),

@@ -23,7 +23,26 @@ const announced = protocol => async (http2, t) => {
   await answered
 }
 
+/** First lines of clients that take the server for one without TLS. */
+const CLEARTEXT = ['GET / HTTP/1.1', 'HEAD / HTTP/1.1', 'POST / HTTP/1.1', 'PUT / HTTP/1.1', 'CONNECT a:1 HTTP/1.1', 'get / HTTP/1.1', 'HTTP/1.1 200 OK', 'PRI * HTTP/2.0', 'SSH-2.0-a']
+/** Node 20 knows fewer methods. */
+const OF_NEWER = ['DELETE / HTTP/1.1', 'OPTIONS / HTTP/1.1', 'PATCH / HTTP/1.1', 'TRACE / HTTP/1.1']
+const isNewer = Number.parseInt(process.versions.node, 10) >= 22
+const unsecured = options => Object.fromEntries([...CLEARTEXT, ...(isNewer ? OF_NEWER : [])].map(text => [`${text} in cleartext${Object.keys(options).map(name => `, ${name}`).join('')}`, async (http2, t) => {
+  const log = t.log('server')
+  const server = http2.createSecureServer({ cert, key, ...options })
+  for (const event of ['clientError', 'tlsClientError']) server.on(event, (error, socket) => { log(event, error.name, error.code, error.library, error.reason, socket.destroyed) })
+  const reported = once(server, 'tlsClientError')
+  const socket = net.connect(await t.listen(server), '127.0.0.1')
+  socket.on('error', () => {}).resume().write(`${text}\r\nhost: localhost\r\n\r\n`)
+  await reported
+  socket.destroy()
+}]))
+
 export default {
+  ...unsecured({}),
+  ...unsecured({ allowHTTP1: true }),
+  ...unsecured({ ALPNCallback: () => 'h2' }),
   'events of a session over TLS in their order': announced('h2'),
   'events of a connection of HTTP/1.1 over TLS in their order': announced('http/1.1'),
   'who offers nothing is told with a socket': async (http2, t) => {

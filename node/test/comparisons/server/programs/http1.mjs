@@ -43,7 +43,17 @@ const fewRequests = paths => async (http2, t) => {
   await t.talk(server, paths)
 }
 
+/** Requests of as many fields, by the options and members that bound them. */
+const COUNTS = [100, 130, 500, 990, 1010]
+const counted = Object.fromEntries(Object.entries({ none: [], 'maxHeaderListPairs 4': [{ maxHeaderListPairs: 4 }], 'maxHeadersCount 5': [{}, { maxHeadersCount: 5 }], 'maxHeadersCount 1200': [{}, { maxHeadersCount: 1200 }], 'maxHeadersCount 0': [{}, { maxHeadersCount: 0 }] }).map(([name, [options, members]]) => [`requests of many fields, ${name}`, async (http2, t) => {
+  const server = http2.createSecureServer({ cert, key, allowHTTP1: true, ...options }, (request, response) => { t.log('server')(Object.keys(request.headers).length); response.end() })
+  Object.assign(server, members)
+  await t.listen(server)
+  for (const count of COUNTS) await t.ask(server, { headers: Object.fromEntries(Array.from({ length: count }, (_, at) => [`x-${at}`, 'v'])) })
+}]))
+
 export default {
+  ...counted,
   'a request of HTTP/1.1 is one of node:http': http1((request, response, { log }) => {
     log(request instanceof http.IncomingMessage, response instanceof http.ServerResponse, request.constructor.name, response.constructor.name)
     log(request.httpVersion, request.method, request.url, request.httpVersionMajor, request.httpVersionMinor, request.upgrade)

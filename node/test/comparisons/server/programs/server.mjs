@@ -17,6 +17,22 @@ function capturing (make) {
   }
 }
 
+/** Listeners of either API in the order in which a program adds them, and one that is put in front of all. */
+const ORDERS = { 'stream, request': ['stream', 'request'], 'request, stream': ['request', 'stream'], 'request, stream, request': ['request', 'stream', 'request'], 'stream in front of request': ['request', 'in front'] }
+const ordered = Object.fromEntries(Object.entries(ORDERS).flatMap(([name, events]) => [undefined, 'hello'].map(body => [`listeners are called in their order: ${name}${body === undefined ? '' : ', with a body'}`, async (http2, t) => {
+  const log = t.log('server')
+  const server = http2.createServer()
+  const core = stream => { log('stream', stream.headersSent) }
+  for (const event of events) {
+    if (event === 'in front') server.prependListener('stream', core)
+    else if (event === 'stream') server.on('stream', core)
+    else server.on('request', (request, response) => { log('request', response.headersSent); if (!response.headersSent) response.end('hi') })
+  }
+  server.on('session', session => { session.on('stream', stream => { log('stream of the session', stream.headersSent) }) })
+  log(server.listenerCount('stream'), server.listenerCount('request'))
+  await t.show(await t.open(server), { headers: { ':method': body === undefined ? 'GET' : 'POST' }, body })
+}])))
+
 export default {
   'a server is a server of node:net, a secure one of node:tls': async (http2, t) => {
     const log = t.log('server')
@@ -30,6 +46,7 @@ export default {
     log(server.listenerCount('request'), server.listenerCount('stream'))
     await t.show(await t.open(server))
   },
+  ...ordered,
   'the listener may stand behind the options': async (http2, t) => {
     const log = t.log('server')
     const server = http2.createServer({}, (request, response) => { log(request.url); response.end('hi') })

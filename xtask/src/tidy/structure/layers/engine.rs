@@ -177,6 +177,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         &[
             "socket",
             "pieces",
+            "cleartext",
             "tls",
             "client_hello",
             "drain",

@@ -1,0 +1,50 @@
+//! Bytes in the place of a TLS handshake that are a request of HTTP/1.1, by the first five, which is the length of
+//! a record's header.
+
+use rustls::{Error, InvalidMessage};
+use std::{error, fmt, io};
+
+/// The beginnings of requests that say so: those of the methods of RFC 9110 and RFC 5789.
+const REQUESTS: [&[u8]; 8] = [
+    b"GET ", b"POST ", b"HEAD ", b"PUT ", b"OPTIO", b"DELET", b"PATCH", b"TRACE",
+];
+const CONNECT: &[u8] = b"CONNE";
+
+/// A request in cleartext.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnsecuredRequest {
+    /// A CONNECT.
+    Connect,
+    /// Any other.
+    Request,
+}
+
+impl UnsecuredRequest {
+    /// The error of a handshake that `bytes` broke: what they are instead of TLS, where that is known.
+    pub(crate) fn or(bytes: &[u8], error: Error) -> io::Error {
+        let found = match error {
+            Error::InvalidMessage(InvalidMessage::InvalidContentType) => Self::of(bytes),
+            _ => None,
+        };
+        match found {
+            Some(cleartext) => io::Error::new(io::ErrorKind::InvalidData, cleartext),
+            None => io::Error::new(io::ErrorKind::InvalidData, error),
+        }
+    }
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let begins = |start: &&[u8]| bytes.starts_with(start);
+        match bytes {
+            _ if bytes.starts_with(CONNECT) => Some(Self::Connect),
+            _ if REQUESTS.iter().any(begins) => Some(Self::Request),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for UnsecuredRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the bytes are a request in cleartext")
+    }
+}
+
+impl error::Error for UnsecuredRequest {}
