@@ -16,7 +16,7 @@ const connected = channel('net.server.socket')
 const listening = channel('tracing:net.server.listen:asyncEnd')
 const unheard = channel('tracing:net.server.listen:error')
 
-/** A server has its place; node has told of its call of `listen`. */
+/** A server has its place: behind the message by node about the call of `listen`. */
 export function showListening (server: object): void {
   if (listening.hasSubscribers) listening.publish({ server })
 }

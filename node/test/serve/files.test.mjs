@@ -209,3 +209,13 @@ test('a file that is not there has no bytes, and its reading is the error of the
   await assert.rejects(none.stream().getReader().read(), { code: 'ENOENT' })
   await assert.rejects(file(where).text(), { code: 'EISDIR' })
 })
+
+test('a Blob and a FormData of Node.js refuse a file, whose name they would send for its bytes', async () => {
+  const source = file(import.meta.filename ?? new URL(import.meta.url).pathname)
+  const refused = error => error instanceof TypeError && error.message.includes('use FormData of trunkline, or new Blob([await file.bytes()])')
+  const theirs = new globalThis.FormData()
+  for (const take of [() => new Blob([source, 'more']), () => theirs.append('a', source), () => theirs.set('a', source, 'name'), () => `${source}`]) assert.throws(take, refused)
+  assert.deepEqual([...theirs.keys()], [])
+  const part = source.slice(0, 2)
+  assert.equal(await new Blob([await part.bytes(), ' more']).text(), '// more')
+})

@@ -91,6 +91,11 @@ export class FileBody {
     return all
   }
 
+  /** Throws: a Blob or a FormData of Node.js would send its name as an object in the place of its bytes, which are not at hand in the call. */
+  [Symbol.toPrimitive] (): never {
+    throw new TypeError(`the bytes of file('${this.path}') are not in memory, so that a Blob or FormData of Node.js cannot take it, nor a text; use FormData of trunkline, or new Blob([await file.bytes()])`)
+  }
+
   async arrayBuffer (): Promise<ArrayBuffer> { return (await this.bytes()).buffer }
   /** As UTF-8. */
   async text (): Promise<string> { return new TextDecoder().decode(await this.bytes()) }

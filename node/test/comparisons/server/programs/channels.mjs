@@ -63,7 +63,7 @@ const measured = request => async (http2, t) => {
 }
 
 const OF_LISTENING = ['asyncStart', 'asyncEnd', 'error'].map(name => `tracing:net.server.listen:${name}`)
-/** A call of `listen`, between those of the program that are told. */
+/** The messages about a call of `listen` on one of two servers. */
 const listening = call => async (http2, t) => {
   const log = t.log('channel')
   const servers = [http2.createServer(), http2.createSecureServer({ cert, key })]
