@@ -122,7 +122,7 @@ pub(crate) struct ServeOptions {
     #[arg(long)]
     no_listing: bool,
     /// Serve and list files and directories too whose name begins with a dot, as .git and .env.
-    /// Without it they are not there, but for /.well-known (RFC 8615).
+    /// Without it they are not there, except for /.well-known (RFC 8615).
     #[arg(long)]
     dot_files: bool,
     /// Answer a path without a file, whose last part has no dot, with the index.html of the directory served, as

@@ -458,7 +458,7 @@ fn addresses_come_and_go_with_their_tables_and_open_connections_stay() {
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     assert!(ask(&mut open, "").starts_with("HTTP/1.1 200 "));
 
-    // One whose table has changed but for the address stays.
+    // One whose table has changed except for the address stays.
     write(&format!("{first}{second}tls = false\n"));
     served.signal(Signal::SIGHUP);
     stderr.line_with("site stays as it was: ");

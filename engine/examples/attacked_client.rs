@@ -1,4 +1,4 @@
-//! A client to be attacked, with default settings but for a bound on an exchange, `ATTACKED_SECONDS` in the
+//! A client to be attacked, with default settings except for a bound on an exchange, `ATTACKED_SECONDS` in the
 //! environment (default 5): asks a good
 //! origin every 10 ms, and meanwhile does one thing with a hostile one.
 //!

@@ -99,7 +99,7 @@ pub(crate) struct GetOptions {
     /// Do not ask for compression; write the body as it comes.
     #[arg(long, conflicts_with = "compressed")]
     pub(super) raw: bool,
-    /// Ask for compression: done in any case, but for --raw.
+    /// Ask for compression: done in any case, except for --raw.
     #[arg(long)]
     compressed: bool,
     /// Send the path as it is written, `..` too.

@@ -60,7 +60,7 @@ pub(super) struct OutputOptions {
     /// With -s: say what failed all the same.
     #[arg(short = 'S', long)]
     pub(super) show_error: bool,
-    /// A progress bar: there in any case on a terminal, but for -s.
+    /// A progress bar: there in any case on a terminal, except for -s.
     #[arg(short = '#', long, overrides_with = "no_progress_meter")]
     progress_bar: bool,
     /// No progress bar.

@@ -381,7 +381,7 @@ fn violation(error: httparse::Error, head: &[u8]) -> Violation {
     }
 }
 
-/// Whether the first line is whole but for a version (`HTTP/` DIGIT `.` DIGIT, RFC 9112
+/// Whether the first line is whole except for a version (`HTTP/` DIGIT `.` DIGIT, RFC 9112
 /// section 2.3) that we do not speak: 505 rather than 400.
 fn names_a_version(head: &[u8]) -> bool {
     let line = head.split(|&byte| byte == b'\r').next().unwrap_or(head);

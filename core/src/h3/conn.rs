@@ -164,7 +164,7 @@ impl Conn {
         conn
     }
 
-    // Facts and time out; the orders to the transport are in `conn_write`.
+    // Facts and time out; the actions for the transport are in `write`.
 
     /// The next fact. A request waits, and what came behind it, while the answers before it are far
     /// beyond the room that the connection has

@@ -1,5 +1,5 @@
 //! Validated heads: a [`RequestHead`] or [`ResponseHead`] that exists is valid. One validator for
-//! all versions; it rejects and never repairs, but for fields that it leaves out of a received
+//! all versions; it rejects and never repairs, except for fields that it leaves out of a received
 //! section. A valid head can be written in any other version
 //! without moving the bounds of its message.
 //!

@@ -396,7 +396,7 @@ impl<C> ClientBuilder<C> {
         Ok(())
     }
 
-    /// For settings that are known to be good, but for the environment: an error of it is one of every request.
+    /// For settings that are known to be good, except for the environment: an error of it is one of every request.
     pub(super) fn build_checked(mut self) -> Client {
         self.route.read_environment(|name| env::var_os(name));
         let unusable = self.route.check().err();

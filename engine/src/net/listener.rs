@@ -172,7 +172,7 @@ impl Acceptor {
             Self::None => return Poll::Pending,
         })
     }
-    /// Ends listening but for the connections that the kernel has accepted. The file of a Unix socket is
+    /// Ends listening except for the connections that the kernel has accepted. The file of a Unix socket is
     /// removed with its last listener, before they are taken.
     ///
     /// # Errors

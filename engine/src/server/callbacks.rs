@@ -248,7 +248,7 @@ pub enum ResponseBody {
     Streaming,
 }
 
-/// Where orders go: one connection. What is ordered for an exchange or a connection that is over is
+/// The target of commands: one connection. A command for an exchange or a connection that is over is
 /// forgotten. On the thread that serves.
 #[derive(Clone)]
 pub struct ConnectionHandle(pub(super) Rc<CommandQueue>);
@@ -257,7 +257,7 @@ pub struct ConnectionHandle(pub(super) Rc<CommandQueue>);
 pub(super) struct CommandQueue {
     pub(super) list: RefCell<Vec<Command>>,
     pub(super) version: Cell<Version>,
-    /// Its version is not known: orders are not carried out yet.
+    /// Its version is not known: commands are not carried out yet.
     pub(super) is_starting: Cell<bool>,
     /// The connection is closed and carries out no more commands.
     closed: Cell<bool>,

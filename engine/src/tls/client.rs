@@ -176,7 +176,7 @@ impl ClientTls {
     /// Settings of rustls that are made elsewhere: roots, verifier, certificates, provider and versions are
     /// taken from it. The names of protocols (ALPN) are the client's own, by
     /// [`ClientBuilder::protocols`](crate::client::ClientBuilder::protocols). What this struct sets
-    /// beside it is not used, but for [`key_log`](Self::key_log).
+    /// beside it is not used, except for [`key_log`](Self::key_log).
     pub fn from_rustls(config: Arc<ClientConfig>) -> Self {
         Self {
             given: Some(config),
@@ -215,7 +215,7 @@ impl ClientTls {
         self
     }
     /// The number of servers whose sessions are kept, so that later connections to them resume
-    /// (RFC 8446 section 2.2); those of the server that was met first go first. 0: every handshake
+    /// (RFC 8446 section 2.2); those of the server that was connected to first go first. 0: every handshake
     /// is a whole one. Default 32; 4,096 at most, whatever is given.
     #[must_use]
     pub fn resumed_servers(mut self, max: usize) -> Self {

@@ -62,7 +62,7 @@ impl Tls {
         let (chain, key) = read_pem(certificate, key)?;
         Self::from_der(chain, key)
     }
-    /// Has no certificate yet: handshakes end with an alert but for clients whose name has one
+    /// Has no certificate yet: handshakes end with an alert except for clients whose name has one
     /// ([`set_pem_for`](Self::set_pem_for)) or is given settings ([`choose`](Self::choose)).
     ///
     /// # Errors

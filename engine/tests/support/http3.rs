@@ -36,7 +36,7 @@ pub(crate) fn nobody() -> (UdpSocket, u16) {
 }
 
 impl Origin {
-    /// One worker, default settings but for `limits`.
+    /// One worker, default settings except for `limits`.
     pub(crate) fn start<F, U>(limits: Limits, handler: F) -> Self
     where
         F: Fn(Request<Body>) -> U + Clone + Send + 'static,

@@ -192,7 +192,7 @@ export abstract class Submissions {
   }
 
   /** Plans a flush. The tick that follows a write by its callback comes behind the one that is planned by the write, so
-   * that the first always plans another, but for what is whole. */
+   * that the first always plans another, except for what is whole. */
   private planFirst (isWhole = false): void {
     if (this.flushPlanned) return
     this.flushPlanned = true
@@ -266,7 +266,7 @@ export abstract class Submissions {
   /** Whether this runs within a call of the engine's on this thread, behind which it reads what is published. */
   private get isReadBehind (): boolean { return this.isInline && this.control[Control.ScriptCalled] === 1 }
 
-  /** As `flush`, but for the call that wakes the engine where it looks by itself. */
+  /** As `flush`, except for the call that wakes the engine where it looks by itself. */
   protected leave (): void {
     if (!this.isReadBehind) return this.flush()
     this.publish()

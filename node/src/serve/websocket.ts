@@ -292,7 +292,7 @@ export class ServerWebSocket<T = undefined> {
 
   isSubscribed (topic: string): boolean { return this.#topics.has(topic) }
 
-  /** Sends to all that are subscribed to `topic`, but for this socket unless `publishToSelf` is on. */
+  /** Sends to all that are subscribed to `topic`, except for this socket unless `publishToSelf` is on. */
   publish (topic: string, data: Data, compress = true): SendStatus {
     return this.#all.publish(topic, data, compress, this.#all.settings.publishToSelf ? null : this)
   }

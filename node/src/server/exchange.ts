@@ -289,7 +289,7 @@ export class Exchange {
   take (bytes: number): void { if (!this.closed && bytes > 0) this.bridge.take(this, bytes) }
 
   /** The whole answer. `fields`: names and values by turns, a zero between two; a one before a name
-   * keeps its value out of the compressors' tables. Names are in lower case, but for HTTP/1.1, which
+   * keeps its value out of the compressors' tables. Names are in lower case, except for HTTP/1.1, which
    * also says `reason` behind the status, unless it is empty. */
   answer (status: number, fields: string, body: Buffer | string | null, flags = 0, reason = ''): void {
     if (this.closed || this.headSent) return

@@ -1,7 +1,7 @@
 //! A TUN device: one read or write is one IP packet behind a header of [`HEADER_BYTES`].
 //!
 //! The header is the kernel's `virtio_net_hdr`. With segments offloaded it says how a packet of up
-//! to 64 KiB divides into those that a wire would carry; the relay hands it on unread but for the
+//! to 64 KiB divides into those that a wire would carry; the relay hands it on unread except for the
 //! count.
 
 use nix::libc;

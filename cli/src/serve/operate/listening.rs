@@ -129,7 +129,7 @@ impl<'a> Listeners<'a> {
         Ok((table.clone(), Arc::new(listening)))
     }
     /// As `options` have them now: new ones are opened, those that are named no more drain within `time`, all have the limits and
-    /// timeouts of `config`. Where the first cannot be opened, the one before it stays, and so does one whose table has changed but for the
+    /// timeouts of `config`. Where the first cannot be opened, the one before it stays, and so does one whose table has changed except for the
     /// address: that is not free for another.
     pub(super) fn renew(&self, options: &ServeOptions, config: &ServerConfig, time: Duration) {
         let mut before = std::mem::take(&mut *self.all());

@@ -1,4 +1,4 @@
-//! Request heads of a server. A head equal to the last one, or equal but for its path, is not
+//! Request heads of a server. A head equal to the last one, or equal except for its path, is not
 //! parsed again.
 
 use super::recv::ReadStep;
@@ -66,7 +66,7 @@ impl Conn {
         Ok(ReadStep::Took(len))
     }
 
-    /// The head at the front of `bytes` if it is the last one again, or but for its path; its
+    /// The head at the front of `bytes` if it is the last one again, or except for its path; its
     /// version and its length.
     fn again(&mut self, bytes: &[u8]) -> Option<(RequestHead, Version, usize)> {
         let len = self.last_head.len();

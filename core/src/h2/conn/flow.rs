@@ -336,7 +336,7 @@ impl Conn {
     /// smaller window is reached by withholding. From 1 to 2^31-1 bytes.
     ///
     /// # Errors
-    /// As [`set_receive_window`](Self::set_receive_window), but for a smaller window.
+    /// As [`set_receive_window`](Self::set_receive_window); a smaller window is none.
     pub fn move_connection_window(&mut self, now: Instant, window: u32) -> Result<(), Misuse> {
         let before = self.connection_window().window;
         if self.life != Life::Closed && (1..before).contains(&window) {

@@ -1,4 +1,4 @@
-//! The orders that wait for the transport.
+//! The actions that wait for the transport.
 //!
 //! Invariants: `queued_bytes` is the sum of the writes that wait; `carried_out` counts each byte of
 //! a stream once, however often its write came back.
@@ -101,7 +101,7 @@ impl ActionQueue {
             self.waiting = VecDeque::new();
         }
     }
-    /// Goes on from the queue of a connection whose streams were all forgotten: orders about windows,
+    /// Goes on from the queue of a connection whose streams were all forgotten: actions about windows,
     /// and counts.
     pub(in crate::h3) fn resume(&mut self, before: Self) {
         let is_window = |it: &TransportAction| {

@@ -315,7 +315,7 @@ impl Session {
             machine.handle_streams_available(now, self.reserved);
         }
     }
-    /// Carries out what the machine orders; true when it ordered something.
+    /// Carries out the machine's actions; true when there was one.
     pub(crate) fn obey(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
         if !self.connected && !self.early {
             // Before the peer's transport parameters no stream can be opened.

@@ -177,7 +177,7 @@ impl End {
         }
         answers
     }
-    /// Carries out timers and orders, and tells the machine; what is to be sent.
+    /// Carries out timers and actions, and reports to the machine; returns what is to be sent.
     fn turn(&mut self, now: Instant) -> Vec<(Transmit, Vec<u8>)> {
         let Some((handle, session)) = &mut self.connection else {
             return Vec::new();

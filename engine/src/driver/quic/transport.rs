@@ -235,7 +235,7 @@ impl QuicTransport {
             }
         }
     }
-    /// Carries out the machine's orders and sends. `Ready`: the socket took everything.
+    /// Carries out the machine's actions and sends. `Ready`: the socket took everything.
     pub(crate) fn poll_write(
         &mut self,
         cx: &mut Context<'_>,

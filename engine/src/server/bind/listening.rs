@@ -249,7 +249,7 @@ pub struct ServerHandle {
 }
 
 impl ServerHandle {
-    /// Stops accepting but for the connections in the kernel's queue, sends every peer a GOAWAY (twice) or
+    /// Stops accepting except for the connections in the kernel's queue, sends every peer a GOAWAY (twice) or
     /// `connection: close`, lets open exchanges finish until `deadline`, then cuts the others. The server's
     /// future ends then. Of several deadlines that are set the earliest counts.
     pub fn drain(&self, deadline: Duration) {

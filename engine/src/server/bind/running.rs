@@ -58,7 +58,7 @@ impl<A> Running<A> {
         let workers = self.workers.iter().map(|worker| worker.commands.as_ref());
         Inspector::new(workers, self.metrics_reader())
     }
-    /// Stops accepting but for the connections in the kernel's queue, sends every peer a GOAWAY (twice) or
+    /// Stops accepting except for the connections in the kernel's queue, sends every peer a GOAWAY (twice) or
     /// `connection: close`, lets open exchanges finish until `deadline`, then cuts the others.
     pub async fn drain(mut self, deadline: Duration) -> Drained {
         let mut answers = Vec::with_capacity(self.workers.len());

@@ -31,7 +31,7 @@ pub(in crate::server) struct Requests {
 /// two: caching costs an allocation, because the memory is then shared.
 const KEPT_ONE_IN: u32 = 64;
 
-/// The parts of the last request, reused for the next one that is equal, or equal but for its
+/// The parts of the last request, reused for the next one that is equal, or equal except for its
 /// target.
 pub(in crate::server) struct Prepared {
     /// The number of its regular fields: [`RequestHead::fields_number`].

@@ -52,7 +52,7 @@ impl ClientCertificates {
         })
     }
     /// Refuses certificates that these revocation lists, in PEM, revoke. Every issuer of a chain
-    /// must have a list then that has not expired, but for the last.
+    /// must have a list then that has not expired, except for the last.
     ///
     /// # Errors
     /// A text without a list, or that is not PEM.

@@ -10,12 +10,12 @@ trunkline_core::options! {
     /// suites with forward secrecy and AEAD. HTTP/3 needs TLS 1.3.
     #[derive(PartialEq, Eq)]
     pub struct TlsPolicy {
-        /// Whether TLS 1.2 is spoken. Default: true.
+        /// Whether TLS 1.2 is accepted. Default: true.
         pub tls12: bool = true, with_tls12;
-        /// Whether TLS 1.3 is spoken. Default: true.
+        /// Whether TLS 1.3 is accepted. Default: true.
         pub tls13: bool = true, with_tls13;
         /// Cipher suites by the numbers that IANA has registered, best first; those that there are not are
-        /// passed over. A version without one is not spoken. `None`, the default: all.
+        /// passed over. A version without one is not accepted. `None`, the default: all.
         pub suites: Option<Vec<u16>> = None, with_suites;
         /// Groups of key exchange (RFC 8446 section 4.2.7) in the same way. `None`, the default: all.
         pub groups: Option<Vec<u16>> = None, with_groups;

@@ -38,7 +38,7 @@ export interface DispatchOptions {
   idempotent?: boolean | undefined
   /**
    * Whether the response may take long, so that no request is pipelined behind this one before it
-   * arrives. Default: true, but for HEAD.
+   * arrives. Default: true, except for HEAD.
    */
   blocking?: boolean | undefined
   /** The protocol to upgrade to (`websocket`). Such a request has no body. Default: none. */

@@ -13,7 +13,7 @@ const FIXED = ['maxFrameSize', 'enablePush']
 /** Those that a session says when its user says none: a push is refused. */
 const OURS: Http2Settings = { enablePush: false, maxHeaderListSize: 65_536, maxHeaderSize: 65_536 }
 
-/** `settings` changed by `changes`, but for what is fixed for a client's connection. */
+/** `settings` changed by `changes`, except for what is fixed for a client's connection. */
 export const changedByClient = (settings: Http2Settings, changes: Http2Settings): Http2Settings => changed(settings, changes, FIXED)
 
 /** Those of the first SETTINGS. */

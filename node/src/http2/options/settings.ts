@@ -21,7 +21,7 @@ export const INITIAL: Http2Settings = {
   enableConnectProtocol: false
 }
 
-/** `settings` changed by `changes`, but for those in `fixed`; the two names of one setting say the same. */
+/** `settings` changed by `changes`, except for those in `fixed`; the two names of one setting say the same. */
 export function changed (settings: Http2Settings, changes: Http2Settings, fixed: readonly string[]): Http2Settings {
   const { maxHeaderListSize, maxHeaderSize = maxHeaderListSize } = changes
   const stated = Object.entries(changes).filter(([name, value]) => name in INITIAL && !fixed.includes(name) && value !== undefined)

@@ -125,7 +125,7 @@ export function policyOf (options: PolicyOptions): Policy | undefined {
   const suites = ciphers ? suitesOf(ciphers) : null
   if (suites !== null) {
     const is13 = (number: number): boolean => number >>> 8 === 0x13
-    // As with node: of a version without a suite nothing is spoken.
+    // As with node a version without a suite is not accepted.
     tls12 &&= !suites.every(is13)
     tls13 &&= suites.some(is13)
     if (!tls12 && !tls13) throw notProvided(`ciphers is ${ciphers}; it has no suite of a version that is spoken`)

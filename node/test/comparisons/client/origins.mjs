@@ -97,7 +97,7 @@ const MAKE = {
 const ours = { connect: { ca: cert } }
 /** Options of a dispatcher for each version. */
 export const VERSIONS = { h1: {}, h1s: { ...ours, allowH2: false }, h2: ours, h2c: { useH2c: true } }
-/** HTTP/3 of this package is compared with HTTP/2 of undici: callers see the same, but for the number of the version. */
+/** HTTP/3 of this package is compared with HTTP/2 of undici: callers see the same, except for the number of the version. */
 export const NEXT = 'h3'
 
 /** HTTP/3 of this package, where the module has servers; else HTTP/2. */

@@ -13,7 +13,7 @@ export const LINES = ['node20', 'node22', 'node24', 'node26']
 export const OUTERMOST = [LINES[0], LINES.at(-1)]
 /** Processes that exit under load, after one another: each at another moment. More of them in `make ready`. */
 export const EXITS = process.env.TRUNKLINE_LONG === '1' ? 10 : 1
-/** By name, the programs of those that are there, but for the one that runs. */
+/** By name, the programs of those that are there, except for the one that runs. */
 export const lines = {}
 for (const line of LINES) {
   const program = `${folder}node_modules/${line}/bin/node`

@@ -99,7 +99,7 @@ fn is_timeout(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// The code of a GOAWAY among frames, but for NO_ERROR: a server that drains goes on.
+/// The code of a GOAWAY among frames, except for NO_ERROR: a server that drains goes on.
 fn goaway_in(mut bytes: &[u8]) -> Option<u32> {
     const GOAWAY: u8 = 7;
     while let [a, b, c, kind, _, _, _, _, _, rest @ ..] = bytes {

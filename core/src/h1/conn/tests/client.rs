@@ -60,7 +60,7 @@ fn a_reason_phrase_is_kept_where_it_is_not_the_usual_one() {
         let input = format!("HTTP/1.1 {line}\r\ncontent-length: 0\r\n\r\n");
         assert_eq!(receives_after(&get(), &input, false), [received], "{line}");
     }
-    // RFC 9112 section 4: the words are the peer's to choose, but for what would end the line.
+    // RFC 9112 section 4: the words are the peer's to choose, except for what would end the line.
     let received = receives_after(&get(), "HTTP/1.1 200 a\0b\r\n\r\n", false);
     assert!(received[0].contains("HeadInvalid"), "{received:?}");
 }

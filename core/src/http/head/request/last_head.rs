@@ -98,7 +98,7 @@ impl LastHead {
         known.fields_number = fields_number;
         known.admission.note_kept();
     }
-    /// HTTP/1.1: the head at the front of `bytes`, if it is the known one but for the path that it
+    /// HTTP/1.1: the head at the front of `bytes`, if it is the known one except for the path that it
     /// asks for; and its length.
     pub(crate) fn find_but_path<'a>(&mut self, bytes: &'a [u8]) -> Option<OtherPath<'_, 'a>> {
         let known = self.known.as_deref_mut()?;
@@ -178,7 +178,7 @@ impl KnownHead {
 /// The end of a request line, behind the target: a space, the version, CR and LF.
 const VERSION_BYTES: usize = b" HTTP/1.1\r\n".len();
 
-/// A head that is the known one but for its path.
+/// A head that is the known one except for its path.
 pub(crate) struct OtherPath<'k, 'a> {
     known: &'k mut KnownHead,
     /// Bytes of the whole head.

@@ -11,7 +11,7 @@ const HANDED_ON_BYTES_MIN: usize = BUFFER_BYTES / 2;
 
 /// The buffers of one batch. All sockets of a thread share them, because each is emptied at once.
 pub(super) struct Arrivals {
-    /// Each is whole, but for what was handed on in the last batch.
+    /// Each is whole, except for what was handed on in the last batch.
     buffers: [BytesMut; BATCH_SIZE],
 }
 

@@ -1,6 +1,6 @@
 // Heads of HTTP/1.1 as node:http writes them, read into the fields of a response; the last one is remembered.
 
-/** Fields of a connection (RFC 9113 section 8.2.2): those of HTTP/1.1 go as node:http says them, but for the framing,
+/** Fields of a connection (RFC 9113 section 8.2.2): those of HTTP/1.1 go as node:http says them, except for the framing,
  * which is the engine's. */
 const OF_CONNECTIONS = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 

@@ -1,6 +1,6 @@
 // Heads of requests and of answers on HTTP/1.1, as they go over the wire and as programs see them.
 
-/** The lines of a request's head as they came, but for the host's. */
+/** The lines of a request's head as they came, except for the host's. */
 const raw = (options, client = {}) => async ({ Client }, t) => {
   const log = t.log('server')
   const server = await t.serveRaw(socket => {
