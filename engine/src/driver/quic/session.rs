@@ -316,7 +316,7 @@ impl Session {
         }
     }
     /// Carries out the machine's actions; true when there was one.
-    pub(crate) fn obey(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
+    pub(crate) fn carry_out_actions(&mut self, machine: &mut h3::Conn, now: Instant) -> bool {
         if !self.connected && !self.early {
             // Before the peer's transport parameters no stream can be opened.
             return false;

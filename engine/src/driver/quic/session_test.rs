@@ -195,7 +195,7 @@ impl End {
             }
         }
         session.report(&mut self.machine, now);
-        session.obey(&mut self.machine, now);
+        session.carry_out_actions(&mut self.machine, now);
         let mut sent = Vec::new();
         loop {
             let mut packet = Vec::new();

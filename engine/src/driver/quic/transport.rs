@@ -243,7 +243,7 @@ impl QuicTransport {
         machine: &mut Machine,
     ) -> Poll<()> {
         if let Some(h3) = machine.h3() {
-            self.session.obey(h3, now);
+            self.session.carry_out_actions(h3, now);
         }
         let flushed = self.flush(cx, now);
         self.exchange_events();

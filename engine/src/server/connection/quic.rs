@@ -171,7 +171,7 @@ impl<S: Serve> QuicConnection<S> {
                 self.serving.hand_over_datagrams(h3, size_max);
             }
             let ordered = match self.machine.h3() {
-                Some(h3) => self.session.obey(h3, now),
+                Some(h3) => self.session.carry_out_actions(h3, now),
                 None => false,
             };
             if reported || answered || ordered {

@@ -204,7 +204,7 @@ impl MemoPair {
         // The control stream with SETTINGS that say nothing, and the encoder stream.
         pair.conn.handle_stream(now, pair.uni(0), &[0, 4, 0], false);
         pair.conn.handle_stream(now, pair.uni(1), &[2], false);
-        pair.obey();
+        pair.carry_out_actions();
         pair
     }
     /// The peer's unidirectional stream with this number.
@@ -280,7 +280,7 @@ impl MemoPair {
         fields.push(Token::PATH, b"/");
         let head = RequestHead::from_fields(fields, Version::Http3).expect("it is valid");
         let opened = self.conn.open(self.now, &head, true);
-        self.obey();
+        self.carry_out_actions();
         opened == Ok(stream)
     }
     /// Acknowledgements, cancellations and counts are those of the decoder that remembers nothing.
@@ -298,7 +298,7 @@ impl MemoPair {
     /// The head or the end that came; a request is answered.
     fn take_events(&mut self) -> Came {
         let mut came = Came::Nothing;
-        self.obey();
+        self.carry_out_actions();
         while let Some(event) = self.conn.poll_event() {
             match event {
                 Event::RequestReceived { stream, head, .. } => {
@@ -314,12 +314,12 @@ impl MemoPair {
                 Event::Closed(closed) => came = Came::Closed(closed),
                 _ => {}
             }
-            self.obey();
+            self.carry_out_actions();
         }
         came
     }
     /// Carries out the machine's orders: everything that it writes is acknowledged.
-    fn obey(&mut self) {
+    fn carry_out_actions(&mut self) {
         while let Some(action) = self.conn.poll_transport(self.now) {
             match action {
                 TransportAction::OpenUni {

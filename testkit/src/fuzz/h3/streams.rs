@@ -118,7 +118,7 @@ impl WireStreams {
         wire_stream.inbox_end = Some(SideEnd::Reset(code));
         wire_stream.in_over = true;
         conn.handle_stream_reset(now, stream, code);
-        self.obey(conn, now);
+        self.carry_out_actions(conn, now);
     }
     /// The peer stops our side.
     pub(super) fn stops(&mut self, conn: &mut Conn, now: Instant, stream: StreamId, code: H3Code) {
@@ -137,7 +137,7 @@ impl WireStreams {
         wire_stream.peer_stopped = true;
         self.unacknowledged.retain(|of| *of != stream);
         conn.handle_stop_sending(now, stream, code);
-        self.obey(conn, now);
+        self.carry_out_actions(conn, now);
     }
     /// The transport takes this many more bytes on a stream.
     pub(super) fn gives_room(
@@ -155,14 +155,14 @@ impl WireStreams {
         if more > 0 && std::mem::take(&mut wire_stream.blocked) {
             conn.handle_stream_room(now, stream);
         }
-        self.obey(conn, now);
+        self.carry_out_actions(conn, now);
     }
     /// Everything that was finished is acknowledged.
     pub(in crate::fuzz) fn acknowledges(&mut self, conn: &mut Conn, now: Instant) {
         for stream in std::mem::take(&mut self.unacknowledged) {
             conn.handle_finished(now, stream);
         }
-        self.obey(conn, now);
+        self.carry_out_actions(conn, now);
     }
     /// The bytes of the peer's decoder stream.
     pub(super) fn feedback(&mut self) -> Vec<u8> {
@@ -186,7 +186,7 @@ impl WireStreams {
 
     /// Hands over what came, in pieces of at most `most` bytes, and carries out what is ordered.
     pub(in crate::fuzz) fn run(&mut self, conn: &mut Conn, now: Instant, most: usize) {
-        self.obey(conn, now);
+        self.carry_out_actions(conn, now);
         while let Some(stream) = self.reads.pop_first() {
             self.deliver(conn, now, stream, most);
         }
@@ -208,11 +208,11 @@ impl WireStreams {
             let fin = wire_stream.inbox.is_empty() && wire_stream.inbox_end == Some(SideEnd::Fin);
             wire_stream.in_over = fin;
             conn.handle_stream(now, stream, &bytes, fin);
-            self.obey(conn, now);
+            self.carry_out_actions(conn, now);
         }
     }
     /// Carries out the machine's orders.
-    pub(super) fn obey(&mut self, conn: &mut Conn, now: Instant) {
+    pub(super) fn carry_out_actions(&mut self, conn: &mut Conn, now: Instant) {
         while let Some(action) = conn.poll_transport(now) {
             assert_eq!(self.closed, None, "after Close: {action:?}");
             match action {
