@@ -109,7 +109,10 @@ pub(crate) fn run(options: BenchOptions) -> Result<(), Failure> {
     let (json, html) = (options.json.clone(), options.html.clone());
     let earlier = options.compare.as_deref().map(Earlier::read).transpose()?;
     let refused = |error: trunkline::Error| Failure::usage(format_args!("{error:#}"));
-    let tls = options.tls.client_tls().map_err(refused)?;
+    let tls = options
+        .tls
+        .client_tls()
+        .map_err(|(_, error)| refused(*error))?;
     let plan = plan(options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -3,15 +3,47 @@
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Writes a line to standard error, if that is open: what is said there is beside the work, which goes on.
 macro_rules! report {
     ($($text:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)*);
+        let _ = writeln!(crate::failure::Diagnostics, $($text)*);
     }};
 }
 pub(crate) use report;
+
+/// Where words to people go in place of standard error.
+static ELSEWHERE: OnceLock<Mutex<Box<dyn io::Write + Send>>> = OnceLock::new();
+
+/// Standard error, or what is in its place.
+pub(crate) struct Diagnostics;
+
+impl Diagnostics {
+    /// Puts `place` where standard error was; the first one stays.
+    pub(crate) fn divert(place: impl io::Write + Send + 'static) {
+        let _ = ELSEWHERE.set(Mutex::new(Box::new(place)));
+    }
+}
+
+impl io::Write for Diagnostics {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match ELSEWHERE.get() {
+            Some(place) => place
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .write(bytes),
+            None => io::stderr().write(bytes),
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        match ELSEWHERE.get() {
+            Some(place) => place.lock().unwrap_or_else(PoisonError::into_inner).flush(),
+            None => io::stderr().flush(),
+        }
+    }
+}
 
 /// A failure: what is said of it, if anything, and the exit code.
 #[derive(Debug)]
@@ -46,6 +78,10 @@ impl Failure {
     /// The network, the peer, or the server's answer failed it.
     pub(crate) fn remote(text: impl fmt::Display) -> Self {
         Self::new(FAILED, text)
+    }
+    /// There is no place to write to.
+    pub(crate) fn unwritten(text: impl fmt::Display) -> Self {
+        Self::new(UNWRITTEN, text)
     }
     /// `place` cannot be written. Nothing is said to a reader that has closed it.
     pub(crate) fn output(place: impl fmt::Display, error: &io::Error) -> Self {

@@ -1,17 +1,21 @@
 //! `trunkline get URL`: requests, their responses to files or to standard output, as curl has them.
 
 mod body;
+pub(crate) mod command_line;
 mod cookies;
 mod exit;
 mod given;
 mod options;
 mod output;
+mod refused;
 mod request;
 mod route;
+mod sequence;
 
 pub(crate) use options::GetOptions;
+pub(crate) use sequence::run;
 
-use crate::failure::{Failure, report};
+use crate::failure::{Diagnostics, Failure, report};
 use crate::target::{self, Target};
 use http::header::{CONTENT_LENGTH, LAST_MODIFIED, REFERER};
 use http::{HeaderValue, Response, Uri};
@@ -23,11 +27,12 @@ use output::trace::Trace;
 use output::write_out::{self, Facts};
 use output::{Destination, Opening, Output, coding, resume};
 use request::RequestTemplate;
+use request::client::Lookups;
 use request::glob::{self, Expanded};
 use route::netrc::Netrc;
 use route::redirects;
 use std::cell::RefCell;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,16 +44,6 @@ use trunkline::client::{Client, ConnectionUse, Jar, RequestBuilder};
 /// The codings that we ask for and decode.
 const CODINGS: HeaderValue = HeaderValue::from_static("gzip, deflate, br, zstd");
 
-/// Fetches and writes.
-pub(crate) fn run(options: GetOptions) -> Result<(), Failure> {
-    let hides_errors = options.output.hides_errors();
-    let outcome = Get::new(options).and_then(|get| Rc::new(get).all());
-    match hides_errors {
-        true => outcome.map_err(Failure::silenced),
-        false => outcome,
-    }
-}
-
 /// The parts that all URLs of a command share.
 struct Get {
     options: GetOptions,
@@ -59,6 +54,7 @@ struct Get {
     format: Option<String>,
     heads: RefCell<HeadFile>,
     netrc: Netrc,
+    lookups: Lookups,
 }
 
 /// One URL of the command line.
@@ -70,15 +66,17 @@ struct Fetch {
 }
 
 impl Get {
-    fn new(options: GetOptions) -> Result<Self, Failure> {
-        let jar = options.cookies.jar()?;
+    fn new(options: GetOptions, shared: &mut Option<Arc<Jar>>) -> Result<Self, Failure> {
+        let jar = options.cookies.jar(shared)?;
+        let lookups = Lookups::default();
         Ok(Self {
-            client: request::client::client(&options, jar.clone())?,
+            client: request::client::client(&options, jar.clone(), lookups.clone())?,
             template: RequestTemplate::of(&options)?,
             jar,
             format: write_out::format_of(options.output.write_out.as_deref())?,
             heads: RefCell::new(HeadFile::open(options.output.dump_header.as_deref())?),
             netrc: options.netrc.read()?,
+            lookups,
             options,
         })
     }
@@ -281,7 +279,7 @@ impl Get {
         let mut request = fetch.template.request(&self.client, &fetch.uri).await?;
         cookies::merge(&mut request, self.jar.as_deref());
         trace.request(&request);
-        fetch.facts.url = fetch.uri.clone();
+        (fetch.facts.url, fetch.facts.looked_up) = (fetch.uri.clone(), None);
         fetch.facts.method = request.method().to_string();
         fetch.facts.sent_bytes = request.body().size_hint().exact().unwrap_or(0);
         fetch.facts.redirect_time = match fetch.facts.redirects {
@@ -297,6 +295,7 @@ impl Get {
         let response = request.send().await;
         let response = response.map_err(|error| exit::of(&trace.failed(error), false))?;
         trace.waits(&self.client);
+        fetch.facts.looked_up = self.lookups.last();
         trace.response(&response);
         let (version, status) = (response.version(), response.status());
         let text = interims.take() + &head_text(&response);
@@ -418,7 +417,7 @@ impl Get {
             report!("trunkline: -w knows no variable {name:?}");
         }
         // Standard error may be closed: what is said there is beside the work.
-        let _ = io::stderr().write_all(filled.err.as_bytes());
+        let _ = Diagnostics.write_all(filled.err.as_bytes());
         let mut output = Output::open(None, Opening::default())?;
         output.write(filled.out.as_bytes())?;
         output.close()

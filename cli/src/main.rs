@@ -16,6 +16,8 @@ mod tls_options;
 mod token;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use failure::Failure;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -49,10 +51,34 @@ enum Command {
 
 fn main() -> ExitCode {
     allocator::use_small_pages();
-    let arguments = Arguments::parse();
-    let outcome = match arguments.command {
+    let arguments = std::env::args_os().collect();
+    let lines = get::command_line::command_lines(arguments, &mut Arguments::command());
+    let outcome = lines.and_then(carry_out);
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.report();
+            failure.exit_code()
+        }
+    }
+}
+
+/// Several command lines are those of `get`.
+fn carry_out(lines: Vec<Vec<OsString>>) -> Result<(), Failure> {
+    let mut gets = Vec::new();
+    for line in lines {
+        match Arguments::parse_from(line).command {
+            Command::Get(options) => gets.push(*options),
+            other => return carry_out_one(other),
+        }
+    }
+    get::run(gets)
+}
+
+fn carry_out_one(command: Command) -> Result<(), Failure> {
+    match command {
         Command::Serve(options) => serve::run(*options),
-        Command::Get(options) => get::run(*options),
+        Command::Get(options) => get::run(vec![*options]),
         Command::Bench(options) => bench::run(*options),
         Command::Top(options) => admin::top::show(&options),
         Command::Explain(options) => admin::explain::print(&options),
@@ -60,13 +86,6 @@ fn main() -> ExitCode {
             packaging::print_completions(&options, &mut Arguments::command())
         }
         Command::Manual(options) => packaging::write_manual(&options, Arguments::command()),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            failure.report();
-            failure.exit_code()
-        }
     }
 }
 

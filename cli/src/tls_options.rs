@@ -28,12 +28,21 @@ pub(crate) struct TlsOptions {
     key: Option<PathBuf>,
 }
 
+/// The part of TLS that a file was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TlsPart {
+    /// --cacert.
+    Roots,
+    /// --cert and --key.
+    Identity,
+}
+
 impl TlsOptions {
     /// The settings that they name.
     ///
     /// # Errors
     /// If a file cannot be read, or has no certificate or key in PEM.
-    pub(crate) fn client_tls(&self) -> Result<ClientTls, Error> {
+    pub(crate) fn client_tls(&self) -> Result<ClientTls, (TlsPart, Box<Error>)> {
         let mut tls = ClientTls::new();
         if self.insecure {
             tls = tls.insecure();
@@ -43,10 +52,14 @@ impl TlsOptions {
         }
         if let Some(path) = &self.cacert {
             // One that `openssl req -x509` has made says that it is an authority.
-            tls = tls.roots_from_pem_file(path)?.openssl_rules();
+            let roots = tls.roots_from_pem_file(path);
+            tls = roots
+                .map_err(|error| (TlsPart::Roots, Box::new(error)))?
+                .openssl_rules();
         }
         if let Some(path) = &self.cert {
-            tls = tls.identity_from_pem_files(path, self.key.as_ref().unwrap_or(path))?;
+            let identity = tls.identity_from_pem_files(path, self.key.as_ref().unwrap_or(path));
+            tls = identity.map_err(|error| (TlsPart::Identity, Box::new(error)))?;
         }
         Ok(tls)
     }

@@ -17,6 +17,11 @@ const NETRC: &[u8] =
     b"machine 127.0.0.1 login ann password one\nmachine 127.0.0.1 login bob password two\n\
     machine localhost\n  login \"eve x\"\n  password \"a\\\"b\"\n";
 
+const FLAGS: &str = "# flags\nsilent\n-H \"x-a: 1\"\nuser-agent = \"me \\\"1\"\ndata: -x\nurl=URL/of/file # behind\n";
+
+const COOKIES: &[u8] =
+    b"127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\t1\n127.0.0.1\tFALSE\t/\tFALSE\t4102444800\tkept\t2\n";
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SeenRequest {
     line: String,
@@ -56,6 +61,10 @@ fn serve(socket: &TcpStream, port: u16, all: &Mutex<Vec<SeenRequest>>, answer: A
             all.push(asked.clone());
             all.len()
         };
+        if asked.line.starts_with("CONNECT ") && !asked.line.contains(":443 ") {
+            let _ = (&mut &*socket).write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+            continue;
+        }
         let bytes = answer(&asked, number).replace("PORT", &port.to_string());
         // The client may be gone.
         let _ = (&mut &*socket).write_all(bytes.as_bytes());
@@ -140,6 +149,9 @@ fn outcome(program: &[&str], arguments: &[&str], input: &str, answer: Answer) ->
     folder.file("tag", b"\"v1\"\n");
     folder.file("lines", b"x-a: 1\nX-B: 2\n");
     folder.file("netrc", NETRC);
+    folder.file("flags", FLAGS.replace("URL", &url).as_bytes());
+    folder.file("more", b"config = flags\nnext\nhead\nurl = \"localhost\"\n");
+    folder.file("cookies", COOKIES);
     let filled = arguments.iter().map(|argument| {
         argument
             .replace("URL", &url)
@@ -392,6 +404,131 @@ fn patterns_credentials_and_ways_are_taken_as_curl_takes_them() {
         };
         compare_all(answer, &[&["-L", "--netrc-file", "netrc", "URL/x"]]);
     }
+}
+
+#[test]
+fn files_of_flags_requests_of_their_own_and_tunnels_are_as_with_curl() {
+    compare_all(
+        hello,
+        &[
+            &["-K", "flags"],
+            &["-iKflags", "URL/x"],
+            &["--config", "flags", "-d", "b", "-A", "behind"],
+            &["-A", "before", "-K", "flags"],
+            &["-K", "flags", "--next", "URL/y"],
+            &["-K", "nope", "URL"],
+            &["-d", "a", "URL/a", "--next", "-I", "URL/b"],
+            &["-d", "a", "URL/a", "-:", "URL/b"],
+            &["-o", "out", "URL/a", "--next", "URL/b"],
+            &["-b", "cookies", "URL/a", "--next", "-b", "c=d", "URL/b"],
+            &["URL/b", "--next", "http://127.0.0.1:1/"],
+            &["--fail-early", "http://127.0.0.1:1/", "--next", "URL/b"],
+            &["-b", "cookies", "URL"],
+            &["-j", "-b", "cookies", "URL"],
+            &[
+                "--junk-session-cookies",
+                "-b",
+                "a=1",
+                "-b",
+                "cookies",
+                "URL",
+            ],
+            &["-p", "-x", "127.0.0.1:PORT", "http://a.example/x"],
+            &[
+                "-p",
+                "-x",
+                "127.0.0.1:PORT",
+                "-A",
+                "me/1",
+                "http://a.example/x",
+            ],
+            &[
+                "-p",
+                "-x",
+                "127.0.0.1:PORT",
+                "-U",
+                "u:p",
+                "http://a.example:81/x",
+            ],
+            &["--request-target", "/a/../b", "URL/x?y"],
+            &["--request-target", "*", "-X", "OPTIONS", "URL/x"],
+            &["-S", "--stderr", "err", "URL"],
+            &["-S", "--stderr", "-", "URL"],
+        ],
+    );
+    compare(&[(
+        &["-K", "-", "URL"],
+        "silent\nuser-agent: x\n-X DELETE",
+        hello,
+    )]);
+    compare_all(
+        |asked, _| moved("302 Found", "/y", asked),
+        &[&["-L", "--request-target", "/z", "URL/x"]],
+    );
+}
+
+#[test]
+fn messages_go_to_the_file_of_stderr() {
+    let fails = [
+        "--stderr",
+        "err",
+        "-w",
+        "%{stderr}told",
+        "http://127.0.0.1:1/",
+    ];
+    let failed = outcome(&[BINARY, "get", "-sS"], &fails, "", hello);
+    let printed = failed.files["err"].as_str();
+    assert!(
+        printed.starts_with("trunkline: ") || printed.starts_with("told"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("told") && printed.contains("127.0.0.1:1"),
+        "{printed}"
+    );
+    let quiet = ["-v", "--stderr", "-", "URL"];
+    let shown = outcome(&[BINARY, "get", "-sS"], &quiet, "", hello);
+    assert!(
+        shown.stdout.contains("> GET ") && shown.stdout.contains("hello"),
+        "{shown:?}"
+    );
+}
+
+#[test]
+fn a_flag_of_curl_for_what_is_not_here_is_refused_with_the_reason() {
+    for (flag, reason) in [
+        ("--digest", "Basic"),
+        ("--anyauth", "Basic"),
+        ("-0", "HTTP/1.1"),
+        ("--http1.0", "HTTP/1.1"),
+    ] {
+        let refused = crate::scripted::get(&[flag, "http://127.0.0.1:1/"]);
+        assert_eq!(refused.status.code(), Some(2), "{flag}");
+        let printed = text(&refused.stderr);
+        assert!(
+            printed.contains(reason) && printed.starts_with("error: --"),
+            "{printed}"
+        );
+    }
+}
+
+#[test]
+fn the_time_of_a_lookup_is_written_where_there_was_one() {
+    let named = [
+        "-w",
+        "\\n%{time_namelookup} %{time_connect}",
+        "http://localhost:PORT/",
+    ];
+    let written = outcome(&[BINARY, "get", "-sS", "-4"], &named, "", hello);
+    let times = written.stdout.lines().last().expect("a line").to_owned();
+    let times: Vec<f64> = times
+        .split(' ')
+        .map(|time| time.parse().expect("seconds"))
+        .collect();
+    assert!(0.0 < times[0] && times[0] <= times[1], "{written:?}");
+    let literal = ["-w", "\\n%{time_namelookup}", "URL"];
+    let written = outcome(&[BINARY, "get", "-sS"], &literal, "", hello);
+    assert!(written.stdout.ends_with("\n0.000000"), "{written:?}");
 }
 
 #[test]
@@ -678,6 +815,9 @@ fn a_failure_has_curls_exit_code() {
             &["--proto", "-http", "URL"],
             &["--fail-early", "http://127.0.0.1:1/", "URL"],
             &["-I", "-d", "a=1", "URL"],
+            &["--cacert", "nope", "https://127.0.0.1:PORT/"],
+            &["--cert", "nope", "https://127.0.0.1:PORT/"],
+            &["-O", "http://127.0.0.1:1/"],
         ],
     );
     let missing: Answer = |_, _| {
@@ -701,6 +841,32 @@ fn a_failure_has_curls_exit_code() {
         (&["URL"], "", |_, _| {
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n5\r\nabcde\r\n".to_owned()
         }),
+        (&["URL"], "", |_, _| {
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nab".to_owned()
+        }),
+        (&["URL"], "", |_, _| {
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nabXX".to_owned()
+        }),
+        (&["URL"], "", |_, _| {
+            "HTTP/9.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_owned()
+        }),
+        (&["URL"], "", |_, _| {
+            "HTTP/1.1 099 OK\r\ncontent-length: 0\r\n\r\n".to_owned()
+        }),
+        (&["URL"], "", |_, _| {
+            "HTTP/1.1 200 OK\r\nno colon\r\n\r\n".to_owned()
+        }),
+        (&["-L", "URL/x"], "", |asked, _| {
+            moved("302 Found", "http://127.0.0.1:99999/", asked)
+        }),
+        (&["-L", "URL/x"], "", |asked, _| {
+            moved("302 Found", "foo://127.0.0.1/", asked)
+        }),
+        (
+            &["-x", "http://127.0.0.1:PORT", "https://127.0.0.1:1/"],
+            "",
+            |_, _| "garbage\r\n\r\n".to_owned(),
+        ),
         (&["--remove-on-error", "-o", "out", "URL"], "", |_, _| {
             "HTTP/1.1 200 OK\r\ncontent-length: 10\r\nconnection: close\r\n\r\nabc".to_owned()
         }),

@@ -83,14 +83,14 @@ fn a_file_is_named_as_the_url_and_a_url_without_a_name_is_refused() {
     assert_eq!(written, b"hello");
     std::fs::remove_dir_all(&folder).expect("it was made here");
     let refused = get(&["-O", "http://127.0.0.1:9/folder/"]);
-    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(refused.status.code(), Some(23));
     assert!(text(&refused.stderr).contains("use -o FILE"));
 }
 
 #[test]
 fn a_certificate_of_ours_that_cannot_be_read_is_refused_by_its_name() {
     let refused = get(&["--cert", "/nowhere.pem", "https://127.0.0.1:9/"]);
-    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(refused.status.code(), Some(58));
     let printed = text(&refused.stderr);
     assert!(printed.contains("/nowhere.pem"), "{printed}");
 }

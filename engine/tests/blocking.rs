@@ -1,13 +1,15 @@
 //! The client whose calls wait.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+use futures_util::TryStreamExt as _;
 use http::{Request, Response, StatusCode};
 use std::convert::Infallible;
-use std::io::{Read, copy};
+use std::io::{self, BufRead, BufReader, Read, Write, copy};
+use std::net::TcpListener;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
-use trunkline::{Body, ErrorKind, Running, Server, blocking, service_fn};
+use trunkline::{Body, ErrorKind, ResponseExt as _, Running, Server, blocking, service_fn};
 
 /// Answers with the request's body, `/large` with a million bytes, `/never` not at all.
 fn site() -> Running {
@@ -51,6 +53,54 @@ fn requests_are_sent_and_bodies_read_by_calls_that_wait() {
         .get(url(&site, "/never"))
         .timeout(Duration::from_millis(50));
     assert!(timeout.send().unwrap_err().is_timeout());
+}
+
+/// Answers each request with these bytes and closes the connection.
+fn cutting(answer: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        while let Ok((socket, _)) = listener.accept() {
+            let mut head = BufReader::new(&socket).lines();
+            while head.next().is_some_and(|line| !line.unwrap().is_empty()) {}
+            (&socket).write_all(answer).unwrap();
+        }
+    });
+    url
+}
+
+#[test]
+fn a_body_that_is_cut_short_is_an_unexpected_end_for_every_reader() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    for (answer, kind) in [
+        (
+            &b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\npart"[..],
+            io::ErrorKind::UnexpectedEof,
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\npart",
+            io::ErrorKind::UnexpectedEof,
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\npart\r\nxyz\r\n",
+            io::ErrorKind::InvalidData,
+        ),
+    ] {
+        let url = cutting(answer);
+        let mut response = blocking::get(&url).unwrap();
+        let mut read = Vec::new();
+        let error = response.read_to_end(&mut read).unwrap_err();
+        assert_eq!((error.kind(), &read[..]), (kind, &b"part"[..]));
+        let streamed = async {
+            let response = trunkline::get(&url).await.unwrap();
+            let pieces = response.bytes_stream().map_err(io::Error::from);
+            pieces.try_for_each(async |_| Ok(())).await.unwrap_err()
+        };
+        assert_eq!(runtime.block_on(streamed).kind(), kind);
+    }
 }
 
 #[test]

@@ -21,6 +21,9 @@ pub(super) struct CookieOptions {
     /// output).
     #[arg(short = 'c', long, value_name = "FILE")]
     cookie_jar: Option<PathBuf>,
+    /// Leave out cookies of a session, which have no expiry, from the cookie files of -b.
+    #[arg(short = 'j', long)]
+    junk_session_cookies: bool,
 }
 
 impl CookieOptions {
@@ -31,19 +34,25 @@ impl CookieOptions {
         (!given.is_empty()).then(|| given.join("; "))
     }
 
-    /// The cookies that are kept from one request to the next; `None`: neither a file nor -c asks for it.
-    pub(super) fn jar(&self) -> Result<Option<Arc<Jar>>, Failure> {
+    /// The cookies that are kept from one request to the next, those of `shared` too; `None`: neither a file nor -c asks
+    /// for it.
+    pub(super) fn jar(&self, shared: &mut Option<Arc<Jar>>) -> Result<Option<Arc<Jar>>, Failure> {
         let files = self.cookie.iter().filter(|text| !text.contains('='));
         let files: Vec<&String> = files.collect();
         if files.is_empty() && self.cookie_jar.is_none() {
             return Ok(None);
         }
-        let jar = Jar::default();
+        let jar = Arc::clone(shared.get_or_insert_default());
         // curl's way to keep cookies without a file: `-b ""`.
         for path in files.into_iter().filter(|path| !path.is_empty()) {
-            jar.add_netscape(&String::from_utf8_lossy(&given::read(path)?));
+            let bytes = given::read(path)?;
+            let text = String::from_utf8_lossy(&bytes);
+            match self.junk_session_cookies {
+                true => jar.add_netscape(&without_session_cookies(&text)),
+                false => jar.add_netscape(&text),
+            }
         }
-        Ok(Some(Arc::new(jar)))
+        Ok(Some(jar))
     }
 
     /// Writes the file of -c.
@@ -56,6 +65,14 @@ impl CookieOptions {
         output.write(jar.to_netscape().as_bytes())?;
         output.close()
     }
+}
+
+/// The lines of a cookie file whose fifth value, the expiry, is not 0.
+fn without_session_cookies(text: &str) -> String {
+    let lines = text
+        .lines()
+        .filter(|line| line.split('\t').nth(4) != Some("0"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Puts the kept cookies of its URL before those of -b in the `cookie` field of a request, as curl does.

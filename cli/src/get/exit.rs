@@ -1,10 +1,14 @@
 //! Exit codes of `get`, which are curl's, for scripts that know them.
 
 use crate::failure::Failure;
+use crate::tls_options::TlsPart;
+use std::error::Error as _;
 use std::fmt::Display;
+use std::io;
+use trunkline::core::error::Violation;
 use trunkline::{Error, ErrorKind, Fault, ProxyRefusal};
 
-/// The scheme is none of ours.
+/// The scheme or the version of HTTP is none of ours.
 pub(super) const SCHEME: u8 = 1;
 /// A URL that cannot be read.
 pub(super) const URL: u8 = 3;
@@ -36,6 +40,10 @@ const EMPTY: u8 = 52;
 const RECEIVING: u8 = 56;
 /// The server's certificate was refused.
 const CERTIFICATE: u8 = 60;
+/// The file of --cert or --key cannot be used.
+const IDENTITY: u8 = 58;
+/// The file of --cacert cannot be used.
+const ROOTS: u8 = 77;
 /// The body is larger than --max-filesize.
 pub(super) const LARGE: u8 = 63;
 /// A content coding that cannot be decoded.
@@ -50,6 +58,21 @@ pub(super) fn unread(path: impl Display, error: &dyn Display) -> Failure {
     Failure::new(UNREAD, format_args!("{path} cannot be read: {error}"))
 }
 
+/// A file of TLS cannot be used.
+pub(super) fn of_tls_file(part: TlsPart, error: &Error) -> Failure {
+    let code = match part {
+        TlsPart::Roots => ROOTS,
+        TlsPart::Identity => IDENTITY,
+    };
+    Failure::new(code, format_args!("{error:#}"))
+}
+
+/// Whether the connection ended by an error of the system, and not in order.
+fn is_broken(error: &Error) -> bool {
+    let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.any(|cause| cause.is::<io::Error>())
+}
+
 /// The failure of an exchange; `has_head`: its response had begun.
 pub(super) fn of(error: &Error, has_head: bool) -> Failure {
     let code = match error.kind() {
@@ -57,16 +80,22 @@ pub(super) fn of(error: &Error, has_head: bool) -> Failure {
         _ if error.is_decode() => CODING,
         ErrorKind::Resolve => RESOLVE,
         // A tunnel by CONNECT is refused by a response.
-        ErrorKind::Proxy if matches!(error.proxy_refusal(), Some(ProxyRefusal::Status(_))) => {
-            RECEIVING
-        }
-        ErrorKind::Proxy => PROXY,
+        ErrorKind::Proxy => match error.proxy_refusal() {
+            Some(ProxyRefusal::Socks(_)) => PROXY,
+            Some(ProxyRefusal::Handshake) => TLS,
+            _ => RECEIVING,
+        },
         ErrorKind::Timeout => TIME,
         _ if error.is_connect() && error.is_timeout() => TIME,
         ErrorKind::Tls if error.is_certificate() => CERTIFICATE,
         ErrorKind::Tls => TLS,
         ErrorKind::Connect => CONNECT,
+        ErrorKind::TransportClosed if is_broken(error) => RECEIVING,
+        ErrorKind::Violation(Violation::ChunkInvalid | Violation::ChunkExtensionTooLarge) => {
+            RECEIVING
+        }
         ErrorKind::Violation(_) | ErrorKind::TransportClosed if has_head => CUT,
+        ErrorKind::Violation(Violation::VersionUnsupported | Violation::StatusInvalid) => SCHEME,
         ErrorKind::Violation(_) => RULE,
         ErrorKind::TransportClosed => EMPTY,
         ErrorKind::StreamReset(_) => STREAM,

@@ -5,6 +5,7 @@ use super::cookies::CookieOptions;
 use super::given::{self, seconds};
 use super::output::conditions::ConditionOptions;
 use super::output::{OutputOptions, pace, resume};
+use super::refused::RefusedFlags;
 use super::route::RouteOptions;
 use super::route::netrc::NetrcOptions;
 use super::route::redirects::RedirectOptions;
@@ -23,6 +24,13 @@ const PARALLEL_MAX: u16 = 50;
 pub(crate) struct GetOptions {
     #[command(flatten)]
     pub(super) urls: Urls,
+    /// Flags out of this file (`-` for standard input), a line each, as `output = page.html` or `-o page.html`; they
+    /// stand where the file is named. May be repeated.
+    #[arg(short = 'K', long, value_name = "FILE")]
+    config: Vec<PathBuf>,
+    /// The flags and URLs behind it are those of a request of its own; -s, -S, -v, -Z, --fail-early and --stderr are for all.
+    #[arg(long, short = ':', action = ArgAction::Count)]
+    next: u8,
     /// Show the request, the answer's head, the connection with its addresses and whether it is new,
     /// and when each frame came.
     #[arg(short, long)]
@@ -105,6 +113,9 @@ pub(crate) struct GetOptions {
     /// Send the path as it is written, `..` too.
     #[arg(long)]
     pub(super) path_as_is: bool,
+    /// The target in the request line (:path), in place of the URL's path and query: `*` with -X OPTIONS.
+    #[arg(long, value_name = "TARGET")]
+    pub(super) request_target: Option<String>,
     /// Take { } and [ ] in URLs as they are, and not as patterns.
     #[arg(short, long)]
     pub(super) globoff: bool,
@@ -134,6 +145,23 @@ pub(crate) struct GetOptions {
     /// held back.
     #[arg(short = 'q', long = "disable", aliases = ["basic", "tcp-nodelay"], action = ArgAction::Count)]
     as_curl: u8,
+    #[command(flatten)]
+    refused: RefusedFlags,
+}
+
+/// Gives the flags that are meant for a whole call to each of its requests.
+pub(super) fn share(all: &mut [GetOptions]) {
+    let any = |is_set: fn(&GetOptions) -> bool, all: &[GetOptions]| all.iter().any(is_set);
+    let verbose = any(|options| options.verbose, all);
+    let fail_early = any(|options| options.fail_early, all);
+    let parallel = any(|options| options.parallel, all);
+    let output = OutputOptions::shared(all.iter().map(|options| &options.output));
+    for options in all {
+        options.verbose = verbose;
+        options.fail_early = fail_early;
+        options.parallel = parallel;
+        options.output.share(output);
+    }
 }
 
 /// The URLs, in the order of the command line.

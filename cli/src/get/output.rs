@@ -9,7 +9,7 @@ pub(super) mod trace;
 pub(super) mod write_out;
 
 use super::{exit, given};
-use crate::failure::Failure;
+use crate::failure::{Diagnostics, Failure, report};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use http::header::CONTENT_DISPOSITION;
 use http::{HeaderMap, HeaderValue, Uri};
@@ -60,6 +60,9 @@ pub(super) struct OutputOptions {
     /// With -s: say what failed all the same.
     #[arg(short = 'S', long)]
     pub(super) show_error: bool,
+    /// Write what is said to standard error to this file (`-` for standard output).
+    #[arg(long, value_name = "FILE")]
+    pub(super) stderr: Option<PathBuf>,
     /// A progress bar: there in any case on a terminal, except for -s.
     #[arg(short = '#', long, overrides_with = "no_progress_meter")]
     progress_bar: bool,
@@ -121,6 +124,19 @@ impl OutputOptions {
             }
             _ => Ok(()),
         }
+    }
+    /// Whether one of several requests is silent, shows errors and has no progress bar.
+    pub(super) fn shared<'a>(all: impl Iterator<Item = &'a Self>) -> [bool; 3] {
+        all.fold([false; 3], |[silent, shows, hides], one| {
+            [
+                silent || one.silent,
+                shows || one.show_error,
+                hides || one.no_progress_meter,
+            ]
+        })
+    }
+    pub(super) fn share(&mut self, shared: [bool; 3]) {
+        [self.silent, self.show_error, self.no_progress_meter] = shared;
     }
     pub(super) fn hides_progress(&self) -> bool {
         self.silent || self.no_progress_meter
@@ -190,9 +206,8 @@ impl FromArgMatches for OutputFiles {
 pub(super) fn name_of(path: &str) -> Result<PathBuf, Failure> {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     file_name(path).ok_or_else(|| {
-        Failure::usage(format_args!(
-            "-O needs a URL whose path ends with a name; {path} has none: use -o FILE"
-        ))
+        let text = "-O needs a URL whose path ends with a name; this one has none: use -o FILE";
+        Failure::unwritten(format_args!("{text} ({path})"))
     })
 }
 
@@ -298,6 +313,17 @@ fn file(path: &Path, how: Opening) -> io::Result<File> {
         0 if how.is_new => OpenOptions::new().write(true).create_new(true).open(path),
         0 => File::create(path),
         from => resume::open_at(path, from),
+    }
+}
+
+/// --stderr. What is said is beside the work, which goes on where it has no place.
+pub(super) fn divert_stderr(path: &Path) {
+    match path.as_os_str() == "-" {
+        true => Diagnostics::divert(io::stdout()),
+        false => match File::create(path) {
+            Ok(file) => Diagnostics::divert(file),
+            Err(error) => report!("trunkline: {} cannot be written: {error}", path.display()),
+        },
     }
 }
 

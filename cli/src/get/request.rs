@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 use trunkline::Body;
 use trunkline::client::Client;
 
+/// The name of this client.
+const AGENT: &str = concat!("trunkline/", env!("CARGO_PKG_VERSION"));
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -33,6 +35,8 @@ pub(super) struct RequestTemplate {
     content: Content,
     /// A redirect names the URL that led there.
     names_referer: bool,
+    /// In place of the path of every URL.
+    target: Option<String>,
 }
 
 #[derive(Clone)]
@@ -66,6 +70,7 @@ impl RequestTemplate {
             fields: fields(options)?,
             content,
             names_referer: referer(options).1,
+            target: options.request_target.clone(),
         })
     }
 
@@ -117,7 +122,10 @@ impl RequestTemplate {
             Content::File(path) => Request::new(upload(path).await?),
         };
         *request.method_mut() = self.method.clone();
-        *request.uri_mut() = uri.clone();
+        *request.uri_mut() = match &self.target {
+            Some(target) => target::with_path(uri.clone(), target)?,
+            None => uri.clone(),
+        };
         for (name, value) in &self.fields {
             request.headers_mut().append(name, value.clone());
         }
@@ -202,7 +210,7 @@ fn fields(options: &GetOptions) -> Result<HeaderMap, Failure> {
     for (name, value) in printed(options)? {
         fields.entry(name).or_insert(value);
     }
-    let agent = HeaderValue::from_static(concat!("trunkline/", env!("CARGO_PKG_VERSION")));
+    let agent = HeaderValue::from_static(AGENT);
     fields.entry(USER_AGENT).or_insert(agent);
     // Without it any type is welcome too (RFC 9110 section 12.5.1), which not every server knows.
     fields

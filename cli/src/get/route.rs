@@ -24,6 +24,9 @@ pub(super) struct RouteOptions {
     /// Basic authentication at the proxy, `user:password`; also as `http://user:password@proxy`.
     #[arg(short = 'U', long, value_name = "USER:PASSWORD")]
     proxy_user: Option<String>,
+    /// Ask an HTTP proxy for a tunnel (CONNECT) for http URLs too.
+    #[arg(short = 'p', long)]
+    proxytunnel: bool,
     /// Hosts reached without a proxy, separated by commas; * for all.
     #[arg(long, value_name = "HOSTS")]
     noproxy: Option<String>,
@@ -58,6 +61,7 @@ impl RouteOptions {
             Some(url) => client.proxy(url),
             None => client.proxy_from_env(),
         };
+        client = client.proxy_always_tunnels(self.proxytunnel);
         if let Some(user) = &self.proxy_user {
             let value = basic("-U", user)?;
             client = client.proxy_authorization(value.to_str().unwrap_or_default());

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use std::io;
-use trunkline_core::error::H2Code;
+use trunkline_core::error::{H2Code, Violation};
 
 #[test]
 fn an_error_as_one_of_io_has_the_kind_of_the_systems_error_or_the_nearest_one() {
@@ -24,6 +24,18 @@ fn an_error_as_one_of_io_has_the_kind_of_the_systems_error_or_the_nearest_one() 
             io::ErrorKind::ConnectionAborted,
         ),
         (of(ErrorKind::Tls), io::ErrorKind::Other),
+        (
+            of(ErrorKind::Violation(Violation::BodyTruncated)),
+            io::ErrorKind::UnexpectedEof,
+        ),
+        (
+            of(ErrorKind::Violation(Violation::ContentLengthMismatch)),
+            io::ErrorKind::UnexpectedEof,
+        ),
+        (
+            of(ErrorKind::Violation(Violation::ChunkInvalid)),
+            io::ErrorKind::InvalidData,
+        ),
     ] {
         let text = error.to_string();
         let error = io::Error::from(error);

@@ -57,6 +57,8 @@ fn is_number(name: &str) -> bool {
 /// The facts of a URL's last exchange.
 pub(in crate::get) struct Facts {
     pub(in crate::get) began: Instant,
+    /// When a name was last looked up.
+    pub(in crate::get) looked_up: Option<Instant>,
     /// When its head was there.
     pub(in crate::get) first_byte: Option<Instant>,
     pub(in crate::get) url: Uri,
@@ -85,6 +87,7 @@ impl Facts {
     pub(in crate::get) fn new(url: Uri) -> Self {
         Self {
             began: Instant::now(),
+            looked_up: None,
             first_byte: None,
             url,
             method: String::new(),
@@ -162,8 +165,7 @@ impl Facts {
             "urlnum" => self.number.to_string(),
             "referer" => self.referer.clone(),
             "ssl_verify_result" | "proxy_ssl_verify_result" => "0".to_owned(),
-            // A lookup is a part of the time to connect.
-            "time_namelookup" => seconds(Duration::ZERO),
+            "time_namelookup" => seconds(self.since(self.looked_up)),
             "time_redirect" => seconds(self.redirect_time),
             "header_json" => self.fields_as_json(),
             "json" => self.as_json(),

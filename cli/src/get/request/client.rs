@@ -3,18 +3,58 @@
 use crate::failure::Failure;
 use crate::get::exit;
 use crate::get::options::GetOptions;
+use crate::get::request::AGENT;
 use crate::serve::key_log;
-use std::sync::Arc;
-use std::time::Duration;
-use trunkline::client::{Client, ClientTimeouts, Jar, Protocols, RedirectPolicy};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use trunkline::client::{
+    Client, ClientTimeouts, DnsResolver, Jar, Protocols, RedirectPolicy, Resolver, Resolving,
+    ResolvingRecord,
+};
+
+/// When a name was last looked up, for -w.
+#[derive(Clone, Default)]
+pub(in crate::get) struct Lookups(Arc<Mutex<Option<Instant>>>);
+
+impl Lookups {
+    /// When the last one ended.
+    pub(in crate::get) fn last(&self) -> Option<Instant> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn end(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+}
+
+/// The resolver of the default, watched.
+struct Watched {
+    resolver: DnsResolver,
+    lookups: Lookups,
+}
+
+impl Resolver for Watched {
+    fn resolve(&self, host: &str, port: u16) -> Resolving {
+        let (resolving, lookups) = (self.resolver.resolve(host, port), self.lookups.clone());
+        Box::pin(async move {
+            let resolved = resolving.await;
+            lookups.end();
+            resolved
+        })
+    }
+    fn https_record(&self, host: &str, port: u16) -> ResolvingRecord {
+        self.resolver.https_record(host, port)
+    }
+}
 
 /// All URLs of a command are fetched by it.
 pub(in crate::get) fn client(
     options: &GetOptions,
     jar: Option<Arc<Jar>>,
+    lookups: Lookups,
 ) -> Result<Client, Failure> {
     let failure = |error| exit::of(&error, false);
-    let mut tls = options.tls.client_tls().map_err(failure)?;
+    let tls = options.tls.client_tls();
+    let mut tls = tls.map_err(|(part, error)| exit::of_tls_file(part, &error))?;
     if let Some(path) = key_log() {
         tls = tls.key_log(path).map_err(failure)?;
     }
@@ -35,6 +75,10 @@ pub(in crate::get) fn client(
         .protocols(protocols)
         .assume_http3(options.http3)
         .tls(tls)
+        .resolver(Watched {
+            resolver: DnsResolver::new(),
+            lookups,
+        })
         .connection_info(options.verbose || options.output.write_out.is_some())
         .timeouts(timeouts);
     let client = match bound(options.connect_timeout) {
@@ -52,6 +96,11 @@ pub(in crate::get) fn client(
     let client = match &options.qlog {
         Some(path) => client.qlog(path).map_err(failure)?,
         None => client,
+    };
+    // A request for a tunnel names its sender as the others do.
+    let client = match options.user_agent.as_deref().unwrap_or(AGENT) {
+        "" => client,
+        agent => client.proxy_header("user-agent", agent),
     };
     options.route.apply(client)?.build().map_err(failure)
 }

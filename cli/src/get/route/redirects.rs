@@ -127,15 +127,22 @@ pub(in crate::get) fn next(
     // One without a value leads nowhere.
     let location = location.filter(|location| leads && !location.is_empty())?;
     let next = || {
-        let text = location.to_str().map_err(|_| "it is not text".to_owned())?;
-        let base = url::Url::parse(&from.to_string()).map_err(|error| error.to_string())?;
-        let mut next = base.join(text).map_err(|error| error.to_string())?;
+        let unread = |why: String| (exit::URL, why);
+        let text = location
+            .to_str()
+            .map_err(|_| unread("it is not text".to_owned()))?;
+        let base = url::Url::parse(&from.to_string()).map_err(|error| unread(error.to_string()))?;
+        let mut next = base.join(text).map_err(|error| unread(error.to_string()))?;
         next.set_fragment(None);
-        target::with_credentials(next.as_str()).map_err(|failure| failure.to_string())
+        let code = match next.scheme() {
+            "http" | "https" => exit::URL,
+            _ => exit::SCHEME,
+        };
+        target::with_credentials(next.as_str()).map_err(|failure| (code, failure.to_string()))
     };
-    Some(next().map_err(|why| {
+    Some(next().map_err(|(code, why)| {
         let text = format!("the redirect to {location:?} cannot be followed: {why}");
-        Failure::new(exit::SCHEME, text)
+        Failure::new(code, text)
     }))
 }
 

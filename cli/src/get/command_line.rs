@@ -1,0 +1,247 @@
+//! The command lines that one call of `get` stands for: the flags in files of -K, and the requests between --next.
+
+use super::given;
+use crate::failure::Failure;
+use clap::{Arg, Command};
+use std::ffi::OsString;
+use std::mem;
+use std::path::Path;
+
+/// Files of -K within files of -K (curl's bound).
+const CONFIG_DEPTH_MAX: usize = 10;
+
+/// The command line of each request, the first one's with the name of the program; a call of another command is left as it
+/// is.
+///
+/// # Errors
+/// A file of -K cannot be read.
+pub(crate) fn command_lines(
+    arguments: Vec<OsString>,
+    program: &mut Command,
+) -> Result<Vec<Vec<OsString>>, Failure> {
+    if arguments.get(1).is_none_or(|name| name != "get") {
+        return Ok(vec![arguments]);
+    }
+    // Only then it is known which flags have a value.
+    program.build();
+    let command = program.find_subcommand("get");
+    let mut lines = Lines {
+        flags: command
+            .into_iter()
+            .flat_map(Command::get_arguments)
+            .collect(),
+        start: arguments[..2].to_vec(),
+        done: Vec::new(),
+        current: arguments[..2].to_vec(),
+        is_behind_flags: false,
+    };
+    lines.take(arguments.into_iter().skip(2), 0)?;
+    lines.done.push(lines.current);
+    Ok(lines.done)
+}
+
+struct Lines<'a> {
+    flags: Vec<&'a Arg>,
+    /// The program and the command.
+    start: Vec<OsString>,
+    done: Vec<Vec<OsString>>,
+    current: Vec<OsString>,
+    /// Behind `--`: only URLs follow.
+    is_behind_flags: bool,
+}
+
+/// The use of a flag here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FlagUse {
+    /// -K.
+    Config,
+    /// --next.
+    Next,
+    Valued,
+    Plain,
+}
+
+impl Lines<'_> {
+    fn take(
+        &mut self,
+        mut arguments: impl Iterator<Item = OsString>,
+        depth: usize,
+    ) -> Result<(), Failure> {
+        while let Some(argument) = arguments.next() {
+            match argument.to_str() {
+                Some("--") => self.is_behind_flags = true,
+                Some(text) if !self.is_behind_flags && text.starts_with("--") => {
+                    self.long(text, &mut arguments, depth)?;
+                    continue;
+                }
+                Some(text) if !self.is_behind_flags && text.len() > 1 && text.starts_with('-') => {
+                    self.letters(text, &mut arguments, depth)?;
+                    continue;
+                }
+                _ => {}
+            }
+            self.current.push(argument);
+        }
+        Ok(())
+    }
+
+    fn long(
+        &mut self,
+        text: &str,
+        rest: &mut impl Iterator<Item = OsString>,
+        depth: usize,
+    ) -> Result<(), Failure> {
+        let (name, value) = match text[2..].split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (&text[2..], None),
+        };
+        let is_it = |flag: &&&Arg| {
+            let aliases = flag.get_all_aliases().unwrap_or_default();
+            flag.get_long() == Some(name) || aliases.contains(&name)
+        };
+        let kind = self.flags.iter().find(is_it).map_or(FlagUse::Plain, use_of);
+        match (kind, value) {
+            (FlagUse::Config, Some(path)) => self.config(path.into(), depth),
+            (FlagUse::Config, None) => self.config(rest.next().unwrap_or_default(), depth),
+            (FlagUse::Next, None) => {
+                self.next();
+                Ok(())
+            }
+            (kind, value) => {
+                self.current.push(text.into());
+                if kind == FlagUse::Valued && value.is_none() {
+                    self.current.extend(rest.next());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// `-sSo FILE`.
+    fn letters(
+        &mut self,
+        text: &str,
+        rest: &mut impl Iterator<Item = OsString>,
+        depth: usize,
+    ) -> Result<(), Failure> {
+        let mut plain = String::from("-");
+        for (at, letter) in text.char_indices().skip(1) {
+            let flag = self
+                .flags
+                .iter()
+                .find(|flag| flag.get_short() == Some(letter));
+            let behind = &text[at + letter.len_utf8()..];
+            match flag.map_or(FlagUse::Plain, use_of) {
+                FlagUse::Plain => plain.push(letter),
+                FlagUse::Next => {
+                    self.push_letters(mem::replace(&mut plain, "-".to_owned()));
+                    self.next();
+                }
+                FlagUse::Config => {
+                    self.push_letters(plain);
+                    let path = match behind {
+                        "" => rest.next().unwrap_or_default(),
+                        path => path.into(),
+                    };
+                    return self.config(path, depth);
+                }
+                FlagUse::Valued => {
+                    plain.push_str(&text[at..]);
+                    self.push_letters(plain);
+                    if behind.is_empty() {
+                        self.current.extend(rest.next());
+                    }
+                    return Ok(());
+                }
+            }
+        }
+        self.push_letters(plain);
+        Ok(())
+    }
+
+    fn push_letters(&mut self, letters: String) {
+        if letters != "-" {
+            self.current.push(letters.into());
+        }
+    }
+
+    /// --next.
+    fn next(&mut self) {
+        let line = mem::replace(&mut self.current, self.start.clone());
+        self.done.push(line);
+    }
+
+    /// -K: the flags of the file stand where it is named.
+    fn config(&mut self, path: OsString, depth: usize) -> Result<(), Failure> {
+        if depth == CONFIG_DEPTH_MAX {
+            return Err(Failure::usage(format_args!(
+                "-K {}: files name files {CONFIG_DEPTH_MAX} deep",
+                Path::new(&path).display()
+            )));
+        }
+        let bytes = given::read(&path.to_string_lossy())?;
+        let text = String::from_utf8_lossy(&bytes);
+        let arguments: Vec<OsString> = text.lines().flat_map(flags_of).collect();
+        self.take(arguments.into_iter(), depth + 1)
+    }
+}
+
+fn use_of(flag: &&Arg) -> FlagUse {
+    match flag.get_id().as_str() {
+        "config" => FlagUse::Config,
+        "next" => FlagUse::Next,
+        _ if flag.get_num_args().is_some_and(|args| args.takes_values()) => FlagUse::Valued,
+        _ => FlagUse::Plain,
+    }
+}
+
+/// A line of a file of -K: a flag, whose dashes may be left out, and its value behind `=`, `:` or blanks, in quotes
+/// where it has blanks; `#` begins a comment.
+fn flags_of(line: &str) -> Vec<OsString> {
+    let line = line.trim();
+    if line.is_empty() || line.starts_with('#') {
+        return Vec::new();
+    }
+    let has_dashes = line.starts_with('-');
+    let separates = |letter: char| letter.is_whitespace() || !has_dashes && "=:".contains(letter);
+    let end = line.find(separates).unwrap_or(line.len());
+    let (name, rest) = line.split_at(end);
+    let value = value_of(rest.trim_start_matches(separates));
+    let name = if has_dashes {
+        name.to_owned()
+    } else {
+        format!("--{name}")
+    };
+    match value {
+        None => vec![name.into()],
+        // A value may begin with a dash.
+        Some(value) if name.starts_with("--") => vec![format!("{name}={value}").into()],
+        Some(value) => vec![name.into(), value.into()],
+    }
+}
+
+fn value_of(text: &str) -> Option<String> {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let value = text.split_whitespace().next();
+        return value.map(str::to_owned);
+    };
+    let (mut value, mut letters) = (String::new(), quoted.chars());
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => break,
+            '\\' => value.extend(letters.next().map(|letter| match letter {
+                't' => '\t',
+                'n' => '\n',
+                'r' => '\r',
+                'v' => '\u{b}',
+                letter => letter,
+            })),
+            letter => value.push(letter),
+        }
+    }
+    Some(value)
+}
+
+#[cfg(test)]
+#[path = "command_line_test.rs"]
+mod command_line_test;

@@ -1,0 +1,61 @@
+//! Flags of curl that stand for what is not here: each is refused with a sentence that says so.
+
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+
+const ONLY_BASIC: &str = "-u is Basic authentication, which sends the password at once, and --oauth2-bearer a token; other schemes are not here";
+
+/// The flags, and the reason of each.
+const FLAGS: [(&str, &str); 6] = [
+    ("anyauth", ONLY_BASIC),
+    ("digest", ONLY_BASIC),
+    ("ntlm", ONLY_BASIC),
+    ("negotiate", ONLY_BASIC),
+    (
+        "http1.0",
+        "requests are sent over HTTP/1.1 and newer alone; answers of HTTP/1.0 are understood",
+    ),
+    (
+        "proxy1.0",
+        "a proxy is asked over HTTP/1.1 alone: use -x and -p",
+    ),
+];
+
+/// Not one of them was given.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RefusedFlags;
+
+impl Args for RefusedFlags {
+    fn augment_args(command: Command) -> Command {
+        command.args(FLAGS.map(|(name, _)| {
+            let flag = Arg::new(name)
+                .long(name)
+                .action(ArgAction::Count)
+                .hide(true);
+            match name {
+                "http1.0" => flag.short('0'),
+                _ => flag,
+            }
+        }))
+    }
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for RefusedFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = FLAGS.iter().find(|(name, _)| matches.get_count(name) > 0);
+        match given {
+            Some((name, why)) => Err(clap::Error::raw(
+                ErrorKind::InvalidValue,
+                format_args!("--{name}: {why}\n"),
+            )),
+            None => Ok(Self),
+        }
+    }
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
