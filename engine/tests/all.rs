@@ -2,10 +2,6 @@
 //! run. What counts allocations or sets limits of the process has a program of its own
 //! (`Cargo.toml`).
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
-#![allow(
-    clippy::duplicate_mod,
-    reason = "a file of tests says itself what it stands on, and runs apart too"
-)]
 
 mod axum;
 mod blocking;
@@ -74,6 +70,7 @@ mod server_metrics;
 mod server_shedding;
 mod server_stories;
 mod server_targets;
+mod support;
 mod tls_choose;
 mod tls_groups;
 mod tls_over_tcp;

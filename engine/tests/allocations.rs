@@ -2,19 +2,16 @@
 //! threads but the client's. A file of its own, so that no other test runs meanwhile.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/frame_client.rs"]
-mod frames;
-#[path = "support/peer.rs"]
 mod support;
 
+use crate::support::frame_client::{Frame, FramePeer, GET, kind};
+use crate::support::peer::service;
 use bytes::Bytes;
-use frames::{Frame, FramePeer, GET, kind};
 use http::Response;
 use http_body_util::Full;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use support::service;
 use trunkline::Server;
 
 /// One is the handler's: the tests' service boxes its future. The rest is amortised growth.

@@ -1,17 +1,10 @@
 //! Capsules (RFC 9297 section 3) in the bytes of extended CONNECTs, over HTTP/3 and HTTP/2.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/http3.rs"]
-mod http3;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::http3::Origin;
+use crate::support::origin::run;
 use bytes::Bytes;
 use http::{Method, Request, Response, Version};
-use http3::Origin;
-use origin::run;
 use tokio::sync::mpsc;
 use trunkline::client::Client;
 use trunkline::core::error::Violation;

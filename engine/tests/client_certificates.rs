@@ -2,13 +2,10 @@
 //! of it, over TCP and QUIC.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-#[path = "support/udp_relay.rs"]
-mod udp_relay;
-
+use crate::support::origin;
+use crate::support::peer;
+use crate::support::peer::service;
+use crate::support::udp_relay::UdpRelay;
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use rcgen::{
@@ -24,12 +21,10 @@ use rustls::{
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use support::service;
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::{
     Body, ClientCertificates, ConnectionInfo, ErrorKind, Running, Server, ServerConfig, Tls,
 };
-use udp_relay::UdpRelay;
 
 const VERSIONS: [Protocols; 3] = [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only];
 
@@ -130,7 +125,7 @@ impl Serving {
         let local = self.running.local_addr();
         let builder = Client::builder().protocols(protocols).tls(tls);
         let client = builder.resolve("localhost", [local]).build().unwrap();
-        support::runtime().block_on(async {
+        peer::block_on(async {
             let url = format!("https://localhost:{}/", local.port());
             match client.get(url).send().await {
                 Ok(response) => {

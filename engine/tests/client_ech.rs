@@ -2,20 +2,13 @@
 //! servers that have no keys or cannot prove their public name.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/client_hello.rs"]
-mod client_hello;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
-use client_hello::first_client_hello;
+use crate::support::client_hello::first_client_hello;
+use crate::support::origin::run;
+use crate::support::peer::service;
 use http::{Response, Version};
-use origin::run;
 use rustls::pki_types::CertificateDer;
 use std::future::ready;
 use std::time::Duration;
-use support::service;
 use trunkline::client::{
     Client, ClientTls, HttpsRecord, Protocols, Resolver, Resolving, ResolvingRecord,
 };

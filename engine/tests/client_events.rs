@@ -1,14 +1,9 @@
 //! Server-sent events over connections that end.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::origin::{Origin, Speaks, run};
 use futures_util::StreamExt;
 use http::{Request, Response};
-use origin::{Origin, Speaks, run};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

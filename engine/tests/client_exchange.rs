@@ -1,18 +1,14 @@
 //! One exchange at a time: bodies both ways, trailers, interim responses, errors.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::origin::{Origin, Speaks, run};
+use crate::support::peer;
 use bytes::Bytes;
 use futures_util::stream;
 use http::header::HeaderName;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody};
-use origin::{Origin, Speaks, run};
 use std::convert::Infallible;
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -128,7 +124,7 @@ fn response_trailers_arrive() {
         run(async {
             let origin = Origin::start(speaks, 100, |_| async {
                 let (mut sender, body) = Body::channel();
-                support::aside(async move {
+                peer::aside(async move {
                     sender.send("data").await.unwrap();
                     let mut trailers = HeaderMap::new();
                     trailers.insert("x-end", HeaderValue::from_static("reached"));
@@ -270,7 +266,7 @@ fn dropping_a_response_resets_its_stream_and_keeps_the_connection() {
                     return Response::new(Body::full("next"));
                 }
                 let (mut sender, body) = Body::channel();
-                support::aside(async move {
+                peer::aside(async move {
                     while sender.send(vec![0; 10_000]).await.is_ok() {}
                     reported.add_permits(1);
                 });

@@ -1,18 +1,12 @@
 //! `expect: 100-continue` (RFC 9110 section 10.1.1): whom a body waits for, and for how long.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/frames.rs"]
-mod frames;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::frames;
+use crate::support::frames::{Received, finished};
+use crate::support::origin::{Origin, Speaks, run};
 use bytes::Bytes;
-use frames::{Received, finished};
 use http::Response;
 use http_body_util::BodyExt;
-use origin::{Origin, Speaks, run};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::thread::JoinHandle;

@@ -2,17 +2,11 @@
 //! delivered twice unless it was provably not processed.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/frames.rs"]
-mod frames;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
-use frames::{FramePeer, Received, finished};
+use crate::support::frames;
+use crate::support::frames::{FramePeer, Received, finished};
+use crate::support::origin::{Origin, Speaks, run};
 use http::Response;
 use http_body_util::BodyExt;
-use origin::{Origin, Speaks, run};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;

@@ -1,13 +1,11 @@
 //! Failures that come again however often a request is repeated say so.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer;
+use crate::support::peer::service;
 use http::Response;
 use std::io;
 use std::net::SocketAddr;
-use support::service;
 use trunkline::client::{Client, ClientTls, Protocols, Resolver, Resolving};
 use trunkline::core::error::Violation;
 use trunkline::{Body, Error, ErrorKind, Fault, Retry, Running, Server, Tls};
@@ -21,7 +19,7 @@ fn secured() -> Running {
 }
 
 fn fails(client: &Client, url: &str) -> Error {
-    support::runtime().block_on(async { client.get(url).send().await.unwrap_err() })
+    peer::block_on(async { client.get(url).send().await.unwrap_err() })
 }
 
 #[test]

@@ -1,13 +1,11 @@
 //! The metrics of a client, for every version of HTTP.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer;
+use crate::support::peer::service;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use std::time::{Duration, Instant};
-use support::service;
 use trunkline::client::{Client, ClientMetrics, ClientTls, Protocols};
 use trunkline::{Body, ErrorKind, Server, Tls};
 
@@ -40,7 +38,7 @@ fn a_counted_load_gives_the_same_counts_on_every_version_before_and_after_its_co
     let running = server.serve(service(answer)).unwrap();
     let address = running.local_addr();
     let url = |path| format!("https://localhost:{}/{path}", address.port());
-    let runtime = support::runtime();
+    let runtime = peer::runtime();
     let mut clients = Vec::new();
     for (at, protocols) in [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only]
         .into_iter()
@@ -96,7 +94,7 @@ fn a_counted_load_gives_the_same_counts_on_every_version_before_and_after_its_co
 #[test]
 fn requests_that_fail_are_counted_by_the_kind_of_their_error() {
     let client = Client::new();
-    let address = support::runtime().block_on(async {
+    let address = peer::block_on(async {
         // It has the port and does not listen.
         let taken = tokio::net::TcpSocket::new_v4().unwrap();
         taken.bind("127.0.0.1:0".parse().unwrap()).unwrap();

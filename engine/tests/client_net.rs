@@ -1,14 +1,9 @@
 //! The way to an origin: the race of its addresses, resolvers, Unix sockets, the local address.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::origin::{Origin, Speaks, run};
 use http::Response;
 use http_body_util::BodyExt;
-use origin::{Origin, Speaks, run};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,15 +1,10 @@
 //! Redirects, cookies, retries, decompression, forms and default fields of a client, on every version.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::origin::{Origin, Speaks, run};
 use async_compression::tokio::bufread::GzipEncoder;
 use http::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE};
 use http::{Method, Request, Response, StatusCode};
-use origin::{Origin, Speaks, run};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

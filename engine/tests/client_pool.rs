@@ -2,14 +2,10 @@
 //! server.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::origin::{Origin, Speaks, run};
+use crate::support::peer;
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;
-use origin::{Origin, Speaks, run};
 use std::sync::Arc;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
@@ -201,7 +197,7 @@ fn streaming_posts_multiplex_like_gets() {
 
 #[test]
 fn it_works_on_many_threads_too() {
-    support::runtime().block_on(async {
+    peer::block_on(async {
         let origin = meeting(Speaks::Tls, 100, 100);
         let client = origin.client().connections(4).build().unwrap();
         let mut tasks = JoinSet::new();

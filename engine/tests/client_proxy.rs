@@ -1,17 +1,10 @@
 //! Proxies: real ones for the ways that must work, scripted ones for what they may do wrong.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/proxies.rs"]
-mod proxies;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::origin::{Origin, Speaks, run};
+use crate::support::proxies::{Proxy, Scripted, Then};
 use http::{HeaderValue, Response};
 use http_body_util::BodyExt;
-use origin::{Origin, Speaks, run};
-use proxies::{Proxy, Scripted, Then};
 use std::time::Duration;
 use trunkline::client::{Client, ClientBuilder, ClientTimeouts, Protocols};
 use trunkline::core::pool::Scheme;

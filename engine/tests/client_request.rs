@@ -1,14 +1,9 @@
 //! Requests of serde's values, credentials and URLs as people write them, and a body read as JSON.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::origin::{Origin, Speaks, run};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Request, Response};
-use origin::{Origin, Speaks, run};
 use std::collections::BTreeMap;
 use trunkline::client::{RedirectPolicy, ResponseExt};
 use trunkline::{Body, ErrorKind};

@@ -2,16 +2,10 @@
 //! are scripted frame by frame.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/frames.rs"]
-mod frames;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
-use frames::{FramePeer, Received, finished};
+use crate::support::frames;
+use crate::support::frames::{FramePeer, Received, finished};
+use crate::support::origin::{Origin, Speaks, run};
 use http::{Request, Response};
-use origin::{Origin, Speaks, run};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;

@@ -1,13 +1,11 @@
 //! The story of a failed request.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer;
+use crate::support::peer::service;
 use http::{Request, Response};
 use std::future::pending;
 use std::time::Duration;
-use support::service;
 use trunkline::client::{Client, ClientTimeouts, ClientTls, Protocols, WaitReason};
 use trunkline::core::http::Version;
 use trunkline::core::inspect::StreamWait;
@@ -47,7 +45,7 @@ fn the_story_of_a_request_without_a_response_names_its_wait_its_connection_and_h
             .build()
             .unwrap();
         let url = format!("https://localhost:{}/secret?key=1", address.port());
-        let error = support::runtime().block_on(async { client.get(url).send().await });
+        let error = peer::block_on(async { client.get(url).send().await });
         let error = error.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Timeout, "{error:?}");
         let [attempt] = error.attempts() else {
@@ -101,7 +99,7 @@ fn the_story_of_an_upload_that_a_window_holds_up_names_the_window_and_is_found_b
         .unwrap();
     let url = format!("https://localhost:{}/", address.port());
     let upload = || client.post(&url).body(Body::full(vec![0; UPLOAD])).send();
-    let runtime = support::runtime();
+    let runtime = peer::runtime();
     let error = runtime.block_on(async { upload().await }).unwrap_err();
     let [attempt] = error.attempts() else {
         panic!("{error:?}");
@@ -128,7 +126,7 @@ fn the_story_of_an_upload_that_a_window_holds_up_names_the_window_and_is_found_b
 
 #[test]
 fn the_story_of_a_request_that_found_no_connection_names_the_cause_below() {
-    let error = support::runtime().block_on(async {
+    let error = peer::block_on(async {
         // It has the port and does not listen.
         let taken = tokio::net::TcpSocket::new_v4().unwrap();
         taken.bind("127.0.0.1:0".parse().unwrap()).unwrap();

@@ -2,14 +2,10 @@
 //! are answered, and nothing is left behind.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::origin::{Origin, Speaks};
+use crate::support::peer;
 use http::Response;
 use http_body_util::BodyExt;
-use origin::{Origin, Speaks};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -74,7 +70,7 @@ async fn play(client: &Client, url: String, end: End, upload: bool) -> bool {
 }
 
 fn storm(speaks: Speaks, connections: u32) {
-    support::runtime().block_on(async {
+    peer::block_on(async {
         let origin = Origin::start(speaks, 50, |request| async {
             let _ = request.into_body().collect().await;
             Response::new(Body::full(vec![7; 100_000]))

@@ -1,19 +1,14 @@
 //! TLS settings of a client from PEM text and from rustls, on every version.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::origin::run;
+use crate::support::peer::service;
 use http::Response;
-use origin::run;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::sync::Arc;
-use support::service;
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::{Body, ClientCertificates, ErrorKind, ResponseExt, Running, Server, Tls};
 

@@ -1,9 +1,7 @@
 //! WebSockets of our client with tokio-tungstenite, to axum's extractor on our server, on every version.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/ports.rs"]
-mod ports;
-
+use crate::support::ports;
 use axum::Router;
 use axum::extract::ws::{Message as AxumMessage, WebSocket, WebSocketUpgrade};
 use axum::routing::{any, get};

@@ -2,23 +2,15 @@
 //! refused with what is allowed.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/http3.rs"]
-mod http3;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-#[path = "support/udp_relay.rs"]
-mod udp_relay;
-
+use crate::support::http3;
+use crate::support::origin::{Origin, Speaks, run};
+use crate::support::udp_relay::UdpRelay;
 use bytes::Bytes;
 use http::Response;
 use http_body_util::BodyExt;
-use origin::{Origin, Speaks, run};
 use std::time::Duration;
 use trunkline::client::Client;
 use trunkline::{Body, BodySender, Limits, WindowHandle, Windows};
-use udp_relay::UdpRelay;
 
 const KIB: u32 = 1024;
 const MIB: u32 = 1024 * KIB;

@@ -1,20 +1,13 @@
 //! Name servers: HTTPS records (RFC 9460) and addresses, asked over UDP of a server on loopback.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/name_server.rs"]
-mod name_server;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::name_server::{NameServer, Row};
+use crate::support::origin::run;
+use crate::support::peer::service;
 use http::{Response, Version};
-use name_server::{NameServer, Row};
-use origin::run;
 use rustls::pki_types::CertificateDer;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
-use support::service;
 use trunkline::client::{Client, ClientTls, DnsResolver, Protocols, Resolver};
 use trunkline::{Body, Running, Server, Tls};
 

@@ -2,9 +2,7 @@
 //! open and have sent requests, and each of these is answered.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer::{Peer, block_on, service};
 use http::Response;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
@@ -16,7 +14,6 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
-use support::{Peer, runtime, service};
 use trunkline::server::Drained;
 use trunkline::{Body, Running, Server, ServerConfig, Tls};
 
@@ -105,7 +102,7 @@ fn a_drain_answers_the_requests_of_every_connection_in_the_accept_queue() {
         }
         let drain = begin_drain(running);
         drop(release);
-        assert_eq!(runtime().block_on(drain).cut, 0);
+        assert_eq!(block_on(drain).cut, 0);
         assert_answered(peers);
     }
 }
@@ -122,7 +119,7 @@ fn a_drain_answers_requests_that_come_behind_it_on_connections_of_the_accept_que
         }
         assert_answered(peers);
     });
-    assert_eq!(runtime().block_on(drain).cut, 0);
+    assert_eq!(block_on(drain).cut, 0);
     asked.join().unwrap();
 }
 
@@ -137,7 +134,7 @@ fn a_drain_waits_for_places_for_the_connections_of_the_accept_queue() {
     }
     let drain = begin_drain(running);
     drop(release);
-    assert_eq!(runtime().block_on(drain).cut, 0);
+    assert_eq!(block_on(drain).cut, 0);
     assert_answered(peers);
 }
 
@@ -189,7 +186,7 @@ fn a_drain_finishes_the_handshakes_of_the_accept_queue_and_answers_their_first_r
             }
         });
     });
-    assert_eq!(runtime().block_on(drain).cut, 0);
+    assert_eq!(block_on(drain).cut, 0);
     asked.join().unwrap();
     first.join().unwrap();
 }
@@ -201,7 +198,7 @@ fn a_drain_leaves_a_listening_socket_that_others_have_as_it_is() {
     let running = Server::on(listener.try_clone().unwrap())
         .serve(service(async |_| Response::new(Body::full("hi"))))
         .unwrap();
-    assert_eq!(runtime().block_on(running.drain(PATIENCE)).cut, 0);
+    assert_eq!(block_on(running.drain(PATIENCE)).cut, 0);
     let later = TcpStream::connect_timeout(&address, PATIENCE).unwrap();
     listener.set_nonblocking(false).unwrap();
     let (_, peer) = listener.accept().unwrap();
@@ -248,7 +245,7 @@ fn no_request_is_lost_while_servers_of_one_port_are_replaced() {
         for _ in 0..10 {
             let next = serve(address);
             let old = std::mem::replace(&mut serving, next);
-            assert_eq!(runtime().block_on(old.drain(PATIENCE)).cut, 0);
+            assert_eq!(block_on(old.drain(PATIENCE)).cut, 0);
         }
         is_over.store(true, Ordering::Relaxed);
         for asked in asked {
@@ -276,7 +273,7 @@ fn a_drain_answers_the_requests_in_the_accept_queue_of_a_unix_socket() {
     let peers: Vec<_> = (0..CLIENTS).map(|_| connect()).collect();
     let drain = begin_drain(running);
     drop(release);
-    assert_eq!(runtime().block_on(drain).cut, 0);
+    assert_eq!(block_on(drain).cut, 0);
     for mut peer in peers {
         let mut answer = String::new();
         peer.read_to_string(&mut answer).unwrap();

@@ -1,13 +1,11 @@
 //! Proxies that state the clients of their requests in fields.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer;
+use crate::support::peer::service;
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use std::sync::{Arc, Mutex};
-use support::service;
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::server::{ForwardedClient, Forwarding};
 use trunkline::{Body, Server, Tls, TrustedPeers};
@@ -45,7 +43,7 @@ fn asked(forwarding: &Forwarding, fields: &[(&str, &str)]) -> String {
             .build()
             .unwrap();
         let url = format!("https://localhost:{}/", address.port());
-        answers.push(support::runtime().block_on(async {
+        answers.push(peer::block_on(async {
             let mut request = client.get(url);
             for (name, value) in fields {
                 request = request.header(*name, *value);
@@ -55,7 +53,7 @@ fn asked(forwarding: &Forwarding, fields: &[(&str, &str)]) -> String {
             String::from_utf8(body.to_vec()).unwrap()
         }));
     }
-    support::runtime().block_on(running.drain(std::time::Duration::from_secs(60)));
+    peer::block_on(running.drain(std::time::Duration::from_secs(60)));
     assert_eq!(*log.lock().unwrap(), answers);
     assert_eq!(answers, [answers[0].as_str(); 3]);
     answers.swap_remove(0)

@@ -2,11 +2,8 @@
 //! give (PROTOCOL-HTTP2.md, http-grpc-status-mapping.md, compression.md, statuscodes.md).
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/frames.rs"]
-mod frames;
-
+use crate::support::frames::{FramePeer, Received, scripted};
 use bytes::{Buf, BufMut, Bytes};
-use frames::{FramePeer, Received, scripted};
 use http::uri::PathAndQuery;
 use tonic::client::Grpc;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};

@@ -1,11 +1,9 @@
 //! Calls of gRPC that a server left unprocessed: which of them go out again, with which bytes.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/frames.rs"]
-mod frames;
-
+use crate::support::frames;
+use crate::support::frames::{FramePeer, Received};
 use bytes::Bytes;
-use frames::{FramePeer, Received};
 use http::Request;
 use http_body::Frame;
 use http_body_util::StreamBody;

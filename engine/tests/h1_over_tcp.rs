@@ -1,15 +1,13 @@
 //! A server over real sockets, spoken to in plain bytes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer;
+use crate::support::peer::{Peer, service};
 use bytes::{Buf, Bytes};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
-use support::{Peer, service};
 use trunkline::{Body, Running, Server, ServerConfig};
 
 #[test]
@@ -328,7 +326,7 @@ fn a_drain_lets_the_open_exchange_finish_and_cuts_nothing() {
     let mut peer = Peer::connect(running.local_addr());
     peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
     was_entered.recv().unwrap();
-    let runtime = support::runtime();
+    let runtime = peer::runtime();
     let drained = runtime.block_on(async {
         let drain = tokio::spawn(running.drain(Duration::from_secs(30)));
         release.send(true).unwrap();
@@ -353,7 +351,7 @@ fn a_drain_counts_what_it_cuts() {
     let mut peer = Peer::connect(running.local_addr());
     peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
     was_entered.recv().unwrap();
-    let drained = support::runtime().block_on(running.drain(Duration::from_millis(10)));
+    let drained = peer::block_on(running.drain(Duration::from_millis(10)));
     assert_eq!(drained.cut, 1);
     assert_eq!(peer.receives_to_the_end(), "");
 }

@@ -1,17 +1,14 @@
 //! HTTP/2 on the same port, spoken to in frames.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/frame_client.rs"]
-mod frames;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::frame_client as frames;
+use crate::support::frame_client::{Frame, FramePeer, GET, kind};
+use crate::support::peer;
+use crate::support::peer::service;
 use bytes::Bytes;
-use frames::{Frame, FramePeer, GET, kind};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use std::time::Duration;
-use support::service;
 use trunkline::upgrade::Protocol;
 use trunkline::{Body, Running, Server, ServerConfig};
 
@@ -135,9 +132,8 @@ fn a_drain_says_goaway_twice_and_answers_what_came_between() {
     let mut peer = FramePeer::connect(running.local_addr());
     peer.sends(&Frame::new(kind::HEADERS, 0x5, 1, GET));
     was_entered.recv_timeout(Duration::from_secs(60)).unwrap();
-    let draining = std::thread::spawn(move || {
-        support::runtime().block_on(running.drain(Duration::from_secs(30)))
-    });
+    let draining =
+        std::thread::spawn(move || peer::block_on(running.drain(Duration::from_secs(30))));
     let first = peer.receives(kind::GOAWAY);
     assert_eq!(
         first.payload[..4],

@@ -1,20 +1,13 @@
 //! Answers that break off: over QUIC they end with a reset, which no client takes for their end.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/http3.rs"]
-mod http3;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::http3::Origin;
+use crate::support::origin::run;
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::BodyExt;
-use http3::Origin;
-use origin::run;
 use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::task::spawn_local;

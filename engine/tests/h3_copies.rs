@@ -3,15 +3,12 @@
 //! allocates meanwhile.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/http3.rs"]
-mod http3;
-#[path = "support/peer.rs"]
 mod support;
 
+use crate::support::http3::Origin;
 use bytes::Bytes;
 use http::Response;
 use http_body_util::BodyExt;
-use http3::Origin;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};

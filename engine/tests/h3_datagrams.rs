@@ -1,18 +1,12 @@
 //! HTTP datagrams (RFC 9297) beside the bytes of an extended CONNECT, over real sockets.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/http3.rs"]
-mod http3;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::http3::Origin;
+use crate::support::origin::run;
+use crate::support::peer;
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;
-use http3::Origin;
-use origin::run;
 use std::sync::{Arc, Mutex};
 use trunkline::client::Client;
 use trunkline::upgrade::Protocol;
@@ -188,7 +182,7 @@ async fn goes_round(client: &Client, origin: &Origin) {
 fn a_server_that_cannot_have_them_says_so() {
     let config = ServerConfig::default().with_datagrams(true);
     let server = Server::bind("127.0.0.1:0").config(config);
-    let refused = server.serve(support::service(|_| async { Response::new(Body::empty()) }));
+    let refused = server.serve(peer::service(|_| async { Response::new(Body::empty()) }));
     let error = refused.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(error.to_string().contains("extended_connect"), "{error}");

@@ -2,24 +2,17 @@
 //! not.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-#[path = "support/udp_relay.rs"]
-mod udp_relay;
-
+use crate::support::origin::run;
+use crate::support::peer::service;
+use crate::support::udp_relay::UdpRelay;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
-use origin::run;
 use rustls::pki_types::CertificateDer;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use support::service;
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::{Body, EarlyData, ErrorKind, Running, Server, ServerConfig, Tls};
-use udp_relay::UdpRelay;
 
 /// A certificate and its key in files: every server that reads them has sessions of its own.
 struct Identity {

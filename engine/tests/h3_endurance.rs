@@ -2,16 +2,11 @@
 //! Too long for every run of the tests; `make ready` runs them.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/http3.rs"]
-mod http3;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
 mod support;
 
+use crate::support::http3::{Origin, generous};
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use http3::{Origin, generous};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::future::Future;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -1,18 +1,13 @@
 //! One exchange at a time over QUIC on real sockets, our client against our server.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/http3.rs"]
-mod http3;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::http3;
+use crate::support::http3::{Origin, generous};
+use crate::support::origin::run;
+use crate::support::peer;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::BodyExt;
-use http3::{Origin, generous};
-use origin::run;
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -426,7 +421,7 @@ fn a_udp_port_in_use_is_named_with_what_to_do() {
     let address = listener.local_addr().unwrap();
     let (tls, _) = trunkline::Tls::self_signed_with_root(&["localhost"]).unwrap();
     let server = trunkline::Server::on(listener).tls(tls).http3(true);
-    let service = support::service(|_| async { Response::new(Body::empty()) });
+    let service = peer::service(|_| async { Response::new(Body::empty()) });
     let error = server.serve(service).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
     let text = error.to_string();
@@ -438,7 +433,7 @@ fn a_udp_port_in_use_is_named_with_what_to_do() {
 fn http_3_without_a_certificate_is_refused() {
     let server = trunkline::Server::bind("127.0.0.1:0").http3(true);
     let error = server
-        .serve(support::service(|_| async { Response::new(Body::empty()) }))
+        .serve(peer::service(|_| async { Response::new(Body::empty()) }))
         .unwrap_err();
     assert!(error.to_string().contains("TLS"), "{error}");
 }

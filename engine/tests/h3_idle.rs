@@ -2,18 +2,13 @@
 //! own, so that no other test runs meanwhile.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/http3.rs"]
-mod http3;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
 mod support;
 
+use crate::support::http3::Origin;
+use crate::support::origin::run;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use http3::Origin;
-use origin::run;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;

@@ -2,9 +2,7 @@
 //! server of a packet in the connection id.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer::service;
 use aws_lc_rs::cipher::{AES_128, DecryptingKey, DecryptionContext, UnboundCipherKey};
 use bytes::Bytes;
 use http::Response;
@@ -13,7 +11,6 @@ use rustls::pki_types::CertificateDer;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use support::service;
 use tokio::net::UdpSocket;
 use trunkline::client::{Client, ClientTls, HealthTimes, Protocols};
 use trunkline::{Body, QuicLb, Running, Server, Tls};

@@ -1,27 +1,18 @@
 //! Connections that outlive their path, and clients that learn at once of another server at the address.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/http3.rs"]
-mod http3;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-#[path = "support/udp_relay.rs"]
-mod udp_relay;
-
+use crate::support::http3::Origin;
+use crate::support::origin::run;
+use crate::support::udp_relay::UdpRelay;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use http3::Origin;
-use origin::run;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 use trunkline::client::{Client, HealthTimes};
 use trunkline::{Body, Limits};
-use udp_relay::UdpRelay;
 
 const LARGE_BYTES: usize = 8 << 20;
 

@@ -1,17 +1,11 @@
 //! HTTPS records (RFC 9460) of a resolver that gives them: HTTP/3 with the first request.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/http3.rs"]
-mod http3;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::http3;
+use crate::support::http3::Origin;
+use crate::support::origin::run;
 use http::{Response, Version};
 use http_body_util::BodyExt;
-use http3::Origin;
-use origin::run;
 use std::future::{pending, ready};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,18 +1,11 @@
 //! Unread bodies beside one that is read, over QUIC on real sockets.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/http3.rs"]
-mod http3;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::http3::Origin;
+use crate::support::origin::run;
 use bytes::Bytes;
 use http::Response;
 use http_body_util::BodyExt;
-use http3::Origin;
-use origin::run;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use trunkline::client::{Client, Protocols};

@@ -1,17 +1,10 @@
 //! Credit for streams: a connection outlives its first hundred, whatever ends them.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/http3.rs"]
-mod http3;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::http3::{Origin, generous};
+use crate::support::origin::run;
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use http3::{Origin, generous};
-use origin::run;
 use std::future::pending;
 use std::time::Duration;
 use trunkline::client::Client;

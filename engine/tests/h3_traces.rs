@@ -1,16 +1,11 @@
 //! Debugging output of both sides: TLS secrets, and qlog of packets.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::origin::run;
+use crate::support::peer::service;
 use http_body_util::BodyExt;
-use origin::run;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use support::service;
 use trunkline::client::{Client, ClientBuilder, ClientTls, Protocols};
 use trunkline::{Body, Server, Tls};
 

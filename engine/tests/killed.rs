@@ -5,19 +5,13 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/child.rs"]
-mod child;
-#[path = "support/dead_path.rs"]
-mod dead_path;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
 mod support;
+use crate::support::child;
 
-use child::{Child, Identity, Key};
-use dead_path::TcpPath;
+use crate::support::child::{Child, Identity, Key};
+use crate::support::dead_path::TcpPath;
+use crate::support::origin::run;
 use http_body_util::BodyExt;
-use origin::run;
 use std::net::UdpSocket;
 use std::time::Duration;
 use tokio::task::JoinSet;

@@ -1,13 +1,8 @@
 //! Times of any length as settings: programs write "no end" as `Duration::MAX`, by which no clock can be moved.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::origin::run;
 use http::{Request, Response, StatusCode};
-use origin::run;
 use std::convert::Infallible;
 use std::time::Duration;
 use trunkline::client::{ClientTimeouts, ClientTls, HealthTimes, Protocols, RetryPolicy};

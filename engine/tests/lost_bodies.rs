@@ -2,9 +2,7 @@
 //! the handler, which may have to clean up what it began.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/ports.rs"]
-mod ports;
-
+use crate::support::ports;
 use futures_util::future::{Either, select};
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;

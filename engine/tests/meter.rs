@@ -1,15 +1,12 @@
 //! Counts of a server and a client as OpenTelemetry's SDK collects them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer::service;
 use http::{Request, Response};
 use opentelemetry::metrics::MeterProvider;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider};
 use std::time::{Duration, Instant};
-use support::service;
 use trunkline::client::Protocols;
 use trunkline::{Body, Client, Server};
 

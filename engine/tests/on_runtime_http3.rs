@@ -2,9 +2,7 @@
 //! handlers tasks of it.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/ports.rs"]
-mod ports;
-
+use crate::support::ports;
 use axum::Router;
 use axum::body::Body as AxumBody;
 use axum::routing::get;

@@ -6,15 +6,11 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/child.rs"]
-mod child;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
 mod support;
+use crate::support::child;
 
-use child::{Child, DOWNLOAD_BYTES, Identity, Key};
-use origin::run;
+use crate::support::child::{Child, DOWNLOAD_BYTES, Identity, Key};
+use crate::support::origin::run;
 use std::sync::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;

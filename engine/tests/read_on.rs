@@ -1,9 +1,7 @@
 //! A request whose response is complete before its body, and whose body a task reads on that the handler left behind.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/ports.rs"]
-mod ports;
-
+use crate::support::ports;
 use http::{Request, Response};
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -2,12 +2,9 @@
 //! effect on handlers, log and metrics.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/frame_client.rs"]
-mod frame_client;
-#[path = "support/peer.rs"]
-mod support;
-
-use frame_client::{Frame, FramePeer, kind};
+use crate::support::frame_client;
+use crate::support::frame_client::{Frame, FramePeer, kind};
+use crate::support::peer::service;
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use std::io::{Read, Write};
@@ -15,7 +12,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::service;
 use trunkline::client::{ClientTls, Protocols};
 use trunkline::core::error::Violation;
 use trunkline::{Body, Client, ErrorKind, Running, Server, ServerConfig};

@@ -1,16 +1,14 @@
 //! Connection facts for handlers and the access log, and the certificate that is served.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer;
+use crate::support::peer::{Peer, service};
 use http::{Response, StatusCode, Version};
 use http_body_util::BodyExt;
 use rustls::pki_types::CertificateDer;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
-use support::{Peer, service};
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::{Body, ConnectionInfo, ErrorKind, Running, Server, ServerConfig, Tls};
 
@@ -89,7 +87,7 @@ fn a_request_reports_addresses_and_what_tls_agreed_on() {
     let running = server.config(shows_connection()).serve(service(answer));
     let running = running.unwrap();
     let local = running.local_addr();
-    support::runtime().block_on(async {
+    peer::block_on(async {
         let suite = Some("TLS_AES_256_GCM_SHA384");
         for (protocols, suite, alpn) in [
             (Protocols::H1Only, suite, "http/1.1"),
@@ -210,7 +208,7 @@ fn a_request_for_another_host_than_sni_named_is_misdirected_if_that_is_asked_for
         });
         let running = server.serve(service(async |_| Response::new(Body::full("here"))));
         let running = running.unwrap();
-        support::runtime().block_on(async {
+        peer::block_on(async {
             let client = client_of(protocols, &running, &["a.test", "b.test"], &two.root);
             let own = client.get(url(&running, "a.test")).send().await.unwrap();
             assert_eq!(own.status(), StatusCode::OK);
@@ -240,7 +238,7 @@ fn a_certificate_is_replaced_while_connections_go_on() {
     let server = Server::bind("127.0.0.1:0").tls(tls.clone());
     let running = server.serve(service(async |_| Response::new(Body::empty())));
     let running = running.unwrap();
-    support::runtime().block_on(async {
+    peer::block_on(async {
         let at = url(&running, "a.test");
         let before = client(&running, &["a.test"], &old.root);
         assert_eq!(before.get(&at).send().await.unwrap().status(), 200);
@@ -279,7 +277,7 @@ fn each_name_has_its_certificate_and_everybody_else_the_first_over_tcp_and_quic(
         let client = client_of(protocols, &running, &[host], &identity.root);
         client.get(url(&running, host)).send().await.is_ok()
     };
-    support::runtime().block_on(async {
+    peer::block_on(async {
         for protocols in [Protocols::H2AndH1, Protocols::H3Only] {
             for (host, own, other) in [
                 ("a.test", &first, &named),

@@ -1,14 +1,12 @@
 //! A handler's interim responses, on every version.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer;
+use crate::support::peer::{Peer, service};
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use support::{Peer, service};
 use tokio::sync::oneshot;
 use tower_service::Service;
 use trunkline::client::{Client, ClientTls, Protocols};
@@ -69,7 +67,7 @@ where
         let text = String::from_utf8(body.to_vec()).unwrap();
         (std::mem::take(&mut *received.lock().unwrap()), text)
     };
-    support::runtime().block_on(async {
+    peer::block_on(async {
         let mut all = Vec::new();
         for protocols in VERSIONS {
             all.push(ask(protocols).await);

@@ -1,14 +1,12 @@
 //! The metrics of a server, for every version of HTTP.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer;
+use crate::support::peer::{Peer, service};
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use std::future::pending;
 use std::time::{Duration, Instant};
-use support::{Peer, service};
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::server::Metrics;
 use trunkline::{Body, Running, Server, Tls};
@@ -51,7 +49,7 @@ fn each_version_has_its_requests_responses_durations_and_what_is_open() {
         let port = running.local_addr().port();
         format!("https://localhost:{port}/{path}")
     };
-    support::runtime().block_on(async {
+    peer::block_on(async {
         let versions = [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only];
         for (at, protocols) in versions.into_iter().enumerate() {
             let client = Client::builder()

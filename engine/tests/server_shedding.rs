@@ -2,9 +2,7 @@
 //! behind, and while too much waits for clients that do not read.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer::service;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
 use rustls::pki_types::CertificateDer;
@@ -13,7 +11,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use support::service;
 use tokio::runtime::Runtime;
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::server::{MemoryBudget, Port};

@@ -1,14 +1,11 @@
 //! Stories of requests that failed or were slow, as their server saw them.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer::service;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
-use support::service;
 use tokio::runtime::Runtime;
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::server::InspectLimits;

@@ -1,16 +1,12 @@
 //! The requests that a connection carries: of its own scheme, and for the host that it was opened for.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/frame_client.rs"]
-mod frames;
-#[path = "support/peer.rs"]
-mod support;
-
-use frames::{Frame, FramePeer, kind};
+use crate::support::frame_client::{Frame, FramePeer, kind};
+use crate::support::peer;
+use crate::support::peer::{Peer, service};
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use std::sync::{Arc, Mutex};
-use support::{Peer, service};
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::{Body, ClientCertificates, Running, Server, ServerConfig, Tls};
 
@@ -222,7 +218,7 @@ impl Names {
 fn where_names_have_clients_of_their_own_sni_binds_without_being_asked_to() {
     let reached = Arc::new(Mutex::new(Vec::new()));
     let names = names(None, &reached);
-    support::runtime().block_on(async {
+    peer::block_on(async {
         for protocols in [Protocols::H1Only, Protocols::H2Only] {
             let own = names.ask(protocols, "open.test", "open.test").await;
             assert_eq!(own, Some(StatusCode::OK));
@@ -276,7 +272,7 @@ fn where_settings_are_chosen_by_name_a_client_that_says_none_reaches_no_name() {
 fn a_server_that_says_so_carries_several_names_on_one_connection_all_the_same() {
     let reached = Arc::new(Mutex::new(Vec::new()));
     let names = names(Some(false), &reached);
-    support::runtime().block_on(async {
+    peer::block_on(async {
         let other = names.ask(Protocols::H2Only, "open.test", "closed.test");
         assert_eq!(other.await, Some(StatusCode::OK));
     });

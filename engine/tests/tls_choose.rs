@@ -1,9 +1,8 @@
 //! TLS settings chosen by the requested host name (`Tls::choose`), over real sockets.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer;
+use crate::support::peer::service;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::version::{TLS12, TLS13};
 use rustls::{
@@ -15,7 +14,6 @@ use std::net::TcpStream;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use support::service;
 use tokio::sync::oneshot;
 use trunkline::{
     Body, ClientCertificates, ClientHello, Running, Server, ServerConfig, Timeouts, Tls, TlsRefusal,
@@ -383,7 +381,7 @@ fn who_speaks_no_tls_is_not_asked_about() {
     let (own, _) = identity("localhost");
     let (tls, asked, _dropped) = never(own);
     let running = serving(tls);
-    let mut plain = support::Peer::connect(running.local_addr());
+    let mut plain = peer::Peer::connect(running.local_addr());
     plain.sends(REQUEST);
     plain.receives_to_the_end();
     assert!(asked.try_recv().is_err());

@@ -2,23 +2,16 @@
 //! its key share in the first flight, over TCP and QUIC.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/client_hello.rs"]
-mod client_hello;
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
-mod support;
-
-use client_hello::first_client_hello;
+use crate::support::client_hello::first_client_hello;
+use crate::support::origin::run;
+use crate::support::peer::service;
 use http::{Response, Version};
-use origin::run;
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, HandshakeKind, NamedGroup, RootCertStore};
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use support::service;
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::{Body, Running, Server, Tls};
 

@@ -1,16 +1,14 @@
 //! A server under TLS over real sockets: versions by ALPN, and what is wrong with certificates.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer;
+use crate::support::peer::service;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
-use support::service;
 use trunkline::{Body, Running, Server, Tls, TlsPolicy};
 
 struct Secure {
@@ -123,7 +121,7 @@ fn a_client_that_offers_both_gets_http_2() {
 #[test]
 fn a_peer_that_speaks_no_tls_is_counted_and_the_next_one_served() {
     let secure = secure_hello();
-    let mut plain = support::Peer::connect(secure.running.local_addr());
+    let mut plain = peer::Peer::connect(secure.running.local_addr());
     plain.sends("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
     plain.receives_to_the_end();
     let mut peer = secure.connect(&[]);

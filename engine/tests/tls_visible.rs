@@ -2,15 +2,13 @@
 //! and logs what it refused, over TCP and QUIC.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer;
+use crate::support::peer::service;
 use http::Response;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::service;
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::server::HandshakeFailure;
 use trunkline::{Body, ClientCertificates, Error, ErrorKind, Retry, Running, Server, Tls};
@@ -71,7 +69,7 @@ impl Serving {
             .build()
             .unwrap();
         let url = format!("https://localhost:{}/", local.port());
-        support::runtime().block_on(async { client.get(url).send().await.unwrap_err() })
+        peer::block_on(async { client.get(url).send().await.unwrap_err() })
     }
     /// Waits until `count` handshakes have failed; each is logged once.
     fn logged(&self, count: usize) -> std::sync::MutexGuard<'_, Vec<Logged>> {

@@ -1,13 +1,10 @@
 //! Spans and events of `tracing`, by a subscriber of the whole process: a program of its own.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[path = "support/origin.rs"]
-mod origin;
-#[path = "support/peer.rs"]
 mod support;
 
+use crate::support::origin::run;
 use http::Response;
-use origin::run;
 use std::convert::Infallible;
 use std::fmt::{Debug, Write};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -2,9 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/peer.rs"]
-mod support;
-
+use crate::support::peer::{block_on, service};
 use http::Response;
 use http_body_util::BodyExt;
 use std::collections::BTreeSet;
@@ -16,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, Instant};
-use support::{runtime, service};
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::server::UnixSocket;
 use trunkline::{Body, ConnectionInfo, Running, Server, ServerConfig, Tls};
@@ -67,7 +64,7 @@ fn ask(path: &Path) -> String {
 
 /// The version and the text of an answer.
 fn get(client: &Client, url: &str) -> (http::Version, String, Option<String>) {
-    runtime().block_on(async {
+    block_on(async {
         let response = client.get(url).send().await.unwrap();
         let alt_svc = response.headers().get("alt-svc");
         let alt_svc = alt_svc.map(|value| value.to_str().unwrap().to_owned());
@@ -204,7 +201,7 @@ fn the_file_goes_when_nobody_is_accepted_any_more_and_what_is_open_finishes() {
     begins.recv_timeout(Duration::from_secs(60)).unwrap();
     let draining = std::thread::spawn(move || {
         let drained = running.drain(Duration::from_secs(20));
-        runtime().block_on(drained)
+        block_on(drained)
     });
     let since = Instant::now();
     loop {

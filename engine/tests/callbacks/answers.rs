@@ -1,8 +1,8 @@
 //! Answers that are given by orders, whole and in pieces.
 
-use super::frames::{Frame, FramePeer, GET, kind};
 use super::stage::{GET_A_PATH, Recorded, TestServer, sends, whole};
-use super::support::Peer;
+use crate::support::frame_client::{Frame, FramePeer, GET, kind};
+use crate::support::peer::Peer;
 use bytes::Bytes;
 use std::time::Instant;
 use trunkline::core::error::H2Code;

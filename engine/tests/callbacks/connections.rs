@@ -1,8 +1,8 @@
 //! Connection events and control frames of the callback API, and its back-pressure.
 
-use super::frames::{Frame, FramePeer, GET, kind};
 use super::stage::{Recorded, Recorder, TestServer, sends, whole};
-use super::support::Peer;
+use crate::support::frame_client::{Frame, FramePeer, GET, kind};
+use crate::support::peer::Peer;
 use bytes::Bytes;
 use std::io::ErrorKind;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! The callback API over HTTP/3.
 
 use super::stage::{Recorded, TestServer, sends, whole};
-use super::support::runtime;
+use crate::support::peer::block_on;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use rustls::pki_types::CertificateDer;
@@ -33,7 +33,7 @@ fn http3_has_callbacks_too_and_early_requests_are_marked() {
     });
     let client = a_client(root);
     let url = format!("https://localhost:{}/", server.address.port());
-    runtime().block_on(async {
+    block_on(async {
         for path in ["/", "/ early"] {
             let response = client.get(&url).send().await.unwrap();
             let body = response.into_body().collect().await.unwrap().to_bytes();
@@ -55,7 +55,7 @@ fn an_answer_over_http3_that_breaks_off_by_order_is_a_reset_whatever_its_code() 
     });
     let client = a_client(root);
     let url = format!("https://localhost:{}/", server.address.port());
-    runtime().block_on(async {
+    block_on(async {
         let codes = [H2Code::NO_ERROR, H2Code::CANCEL, H2Code::INTERNAL_ERROR];
         for (at, code) in codes.into_iter().enumerate() {
             let mut body = client.get(&url).send().await.unwrap().into_body();

@@ -3,11 +3,7 @@
 
 mod answers;
 mod connections;
-#[path = "../support/frame_client.rs"]
-mod frames;
 mod http3;
 mod second;
 mod stage;
-#[path = "../support/peer.rs"]
-mod support;
 mod tunnels;

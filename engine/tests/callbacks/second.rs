@@ -1,7 +1,7 @@
 //! Servers with a second worker on another thread: connections are left to it, and both are one server.
 
 use super::http3::a_client;
-use super::support::{Peer, runtime};
+use crate::support::peer::{Peer, block_on, runtime};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use std::net::{SocketAddr, TcpStream};
@@ -226,7 +226,7 @@ fn connections_that_are_left_wait_for_the_second_worker_and_count_with_those_of_
     left.receives_until("second");
     let metrics = pair.inspector.metrics();
     assert_eq!((metrics.connections_accepted, metrics.requests_h1), (2, 3));
-    let listed = runtime().block_on(pair.inspector.inspect(InspectLimits::default()));
+    let listed = block_on(pair.inspector.inspect(InspectLimits::default()));
     assert_eq!((listed.workers, listed.silent_workers), (2, 0));
     assert_eq!(listed.connections.len(), 2);
     pair.ends();
@@ -237,7 +237,7 @@ fn a_second_worker_that_has_not_started_is_no_silent_one() {
     let pair = Pair::new(ServerConfig::default());
     let mut kept = pair.asks(GET);
     kept.receives_until("first");
-    let listed = runtime().block_on(pair.inspector.inspect(InspectLimits::default()));
+    let listed = block_on(pair.inspector.inspect(InspectLimits::default()));
     assert_eq!((listed.workers, listed.silent_workers), (1, 0));
     pair.ends();
 }
@@ -326,8 +326,8 @@ fn an_idle_connection_of_the_second_worker_gives_way_to_a_new_one_where_the_firs
 fn http3_is_the_second_workers_whose_packets_wait_until_it_serves() {
     let (mut pair, asking) = Pair::with_http3(Body::empty());
     pair.start_second();
-    assert_eq!(runtime().block_on(asking), "second");
-    let listed = runtime().block_on(pair.inspector.inspect(InspectLimits::default()));
+    assert_eq!(block_on(asking), "second");
+    let listed = block_on(pair.inspector.inspect(InspectLimits::default()));
     assert_eq!((listed.workers, listed.silent_workers), (2, 0));
     pair.ends();
 }
@@ -336,7 +336,7 @@ fn http3_is_the_second_workers_whose_packets_wait_until_it_serves() {
 fn http3_comes_back_where_there_will_be_no_second_worker() {
     let (mut pair, asking) = Pair::with_http3(Body::empty());
     pair.second = None;
-    assert_eq!(runtime().block_on(asking), "first");
+    assert_eq!(block_on(asking), "first");
     pair.ends();
 }
 
@@ -345,7 +345,7 @@ fn a_drain_waits_for_the_exchanges_of_a_second_worker_that_has_http3_alone() {
     let (upload, body) = Body::channel();
     let (mut pair, asking) = Pair::with_http3(body);
     pair.start_second();
-    runtime().block_on(async {
+    block_on(async {
         let mut asking = asking;
         // The request has begun; its end follows behind the drain.
         while pair.events.try_recv().is_err() {

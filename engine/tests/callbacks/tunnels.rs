@@ -1,8 +1,8 @@
 //! Connections and streams that leave HTTP.
 
-use super::frames::{Frame, FramePeer, GET, kind};
 use super::stage::{GET_A_PATH, Recorded, TestServer, sends, whole};
-use super::support::Peer;
+use crate::support::frame_client::{Frame, FramePeer, GET, kind};
+use crate::support::peer::Peer;
 use bytes::Bytes;
 use std::sync::mpsc;
 use std::thread;

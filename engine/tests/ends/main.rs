@@ -10,8 +10,6 @@ mod h3_client;
 mod h3_peer;
 mod h3_server;
 mod h3_upload;
-#[path = "../support/peer.rs"]
-mod peer;
 mod quic;
 mod server;
 mod table;

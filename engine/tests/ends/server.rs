@@ -1,9 +1,9 @@
 //! A server of ours against a scripted client.
 
 use super::frame::{self, CODES, END_HEADERS, END_STREAM, frame};
-use super::peer::service;
 use super::table::{Table, named};
 use super::wire::{End, Identity, Wire};
+use crate::support::peer::service;
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use std::io::{Read, Write};

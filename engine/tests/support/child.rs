@@ -1,13 +1,9 @@
 //! A server in a process of its own, which can be killed. The process is this test's own program,
 //! started again with one test and told by its environment to serve.
-#![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a server that fails fails its test")]
 
-#[allow(unreachable_pub, reason = "a crate of its own gives it to others")]
-#[path = "../../../interop/src/port.rs"]
-mod port;
-
-use super::support::service;
+use super::peer::service;
+use super::port;
 use http::{Request, Response};
 use rustls::pki_types::CertificateDer;
 use std::env;

@@ -1,6 +1,5 @@
 //! A scripted HTTP/2 peer: frames over a blocking socket. It settles SETTINGS by itself.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,5 +1,4 @@
 //! An HTTP/2 server by hand, frame by frame, without TLS.
-#![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a peer that fails fails its test")]
 
 use std::io::{ErrorKind, Read, Write};

@@ -1,8 +1,7 @@
 //! A server of all versions and clients that speak HTTP/3 to it.
-#![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a peer that fails fails its test")]
 
-use super::support::service;
+use super::peer::service;
 use http::{Request, Response};
 use rustls::pki_types::CertificateDer;
 use std::future::Future;

@@ -1,5 +1,4 @@
 //! A name server on loopback that answers from a table, over UDP.
-#![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a peer that fails fails its test")]
 
 use hickory_resolver::proto::op::{Message, MessageType, ResponseCode};

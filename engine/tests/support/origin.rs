@@ -1,11 +1,11 @@
 //! An origin that counts what reaches it.
-#![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a peer that fails fails its test")]
 
-use super::support::service;
+use super::peer::service;
 use http::{Request, Response};
 use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -131,6 +131,8 @@ fn identity(speaks: Speaks) -> (Tls, rustls::pki_types::CertificateDer<'static>)
 
 /// Runs a test's future; one whose wait has no end fails instead of hanging.
 pub(crate) fn run<F: Future>(future: F) -> F::Output {
+    // One type for all tests: the compiler makes a copy of the runtime for each type of a future.
+    let future: Pin<&mut dyn Future<Output = F::Output>> = pin!(future);
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

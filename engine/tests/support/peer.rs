@@ -1,46 +1,68 @@
 //! A scripted peer over a blocking socket, and services made from closures.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use http::{Request, Response};
 use std::convert::Infallible;
 use std::future::Future;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tower_service::Service;
 use trunkline::Body;
 
-/// A service from a closure.
-pub(crate) fn service<F, U, B>(handler: F) -> Handler<F>
-where
-    F: Fn(Request<Body>) -> U + Clone + Send + 'static,
-    U: Future<Output = Response<B>> + 'static,
-{
-    Handler(handler)
-}
-
-#[derive(Clone)]
-pub(crate) struct Handler<F>(F);
-
-impl<F, U, B> Service<Request<Body>> for Handler<F>
+/// A service from a closure, of one type whatever the closure is: for each type of a service the
+/// compiler makes a copy of the whole server.
+pub(crate) fn service<F, U, B>(handler: F) -> Handler<B>
 where
     F: Fn(Request<Body>) -> U + Clone + Send + 'static,
     U: Future<Output = Response<B>> + 'static,
     B: 'static,
 {
+    Handler(Box::new(handler))
+}
+
+pub(crate) struct Handler<B>(Box<dyn Answers<B>>);
+
+type Answer<B> = Pin<Box<dyn Future<Output = Result<Response<B>, Infallible>>>>;
+
+trait Answers<B>: Send {
+    fn answer(&self, request: Request<Body>) -> Answer<B>;
+    fn another(&self) -> Box<dyn Answers<B>>;
+}
+
+impl<F, U, B> Answers<B> for F
+where
+    F: Fn(Request<Body>) -> U + Clone + Send + 'static,
+    U: Future<Output = Response<B>> + 'static,
+    B: 'static,
+{
+    fn answer(&self, request: Request<Body>) -> Answer<B> {
+        let response = self(request);
+        Box::pin(async { Ok(response.await) })
+    }
+    fn another(&self) -> Box<dyn Answers<B>> {
+        Box::new(self.clone())
+    }
+}
+
+impl<B> Clone for Handler<B> {
+    fn clone(&self) -> Self {
+        Self(self.0.another())
+    }
+}
+
+impl<B> Service<Request<Body>> for Handler<B> {
     type Response = Response<B>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<B>, Infallible>>>>;
+    type Future = Answer<B>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let response = (self.0)(request);
-        Box::pin(async { Ok(response.await) })
+        self.0.answer(request)
     }
 }
 
@@ -105,6 +127,13 @@ impl Peer {
         }
         String::from_utf8_lossy(&received).into_owned()
     }
+}
+
+/// Waits for `future` on a runtime with a thread of its own beside this one.
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    // One type for all tests: the compiler makes a copy of the runtime for each type of a future.
+    let future: Pin<&mut dyn Future<Output = F::Output>> = pin!(future);
+    runtime().block_on(future)
 }
 
 pub(crate) fn runtime() -> tokio::runtime::Runtime {

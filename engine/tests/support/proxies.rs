@@ -1,12 +1,7 @@
 //! Proxies: real ones as processes, and scripted ones in this process.
-#![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a proxy that fails fails its test")]
 
-#[allow(unreachable_pub, reason = "a crate of its own gives it to others")]
-#[path = "../../../interop/src/port.rs"]
-mod port;
-
-use port::free_port;
+use super::port::free_port;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;

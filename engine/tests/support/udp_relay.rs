@@ -1,5 +1,4 @@
 //! A path for UDP that a test can break: between clients and a server, as a NAT stands there.
-#![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a path that fails fails its test")]
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -40,6 +40,12 @@ struct End {
     loses_of: Option<[u64; 2]>,
     /// Packets that would arrive before are held until then.
     held_until: Instant,
+    /// The end's thread gets no processor until then; what comes waits in the socket's queue.
+    asleep_until: Instant,
+    /// Bytes that the socket's queue takes; what comes beyond is lost.
+    queue_bytes: usize,
+    /// Packets of one send.
+    segments: usize,
     /// Packets that came, and those of them that were not lost.
     came: u64,
     received: u64,
@@ -131,6 +137,9 @@ impl End {
             loses: 0,
             loses_of: None,
             held_until: now,
+            asleep_until: now,
+            queue_bytes: usize::MAX,
+            segments: 1,
             came: 0,
             received: 0,
             answers: Answers::default(),
@@ -140,8 +149,13 @@ impl End {
     fn receive(&mut self, now: Instant) -> Vec<(Transmit, Vec<u8>)> {
         let mut answers = Vec::new();
         let mut answer = Vec::new();
-        while self.coming.front().is_some_and(|it| it.arrives <= now) {
+        let mut queued = 0;
+        while now >= self.asleep_until && self.coming.front().is_some_and(|it| it.arrives <= now) {
             let Packet { from, bytes, .. } = self.coming.pop_front().unwrap();
+            queued += bytes.len();
+            if queued > self.queue_bytes {
+                continue;
+            }
             if self.loses > 0 {
                 self.loses -= 1;
                 continue;
@@ -182,6 +196,9 @@ impl End {
         let Some((handle, session)) = &mut self.connection else {
             return Vec::new();
         };
+        if now < self.asleep_until {
+            return Vec::new();
+        }
         if session.quic.poll_timeout().is_some_and(|at| at <= now) {
             session.quic.handle_timeout(now);
             self.answers.note_timeout();
@@ -199,8 +216,8 @@ impl End {
         let mut sent = Vec::new();
         loop {
             let mut packet = Vec::new();
-            match session.quic.poll_transmit(now, 1, &mut packet) {
-                Some(transmit) => sent.push((transmit, packet)),
+            match session.quic.poll_transmit(now, self.segments, &mut packet) {
+                Some(transmit) => split(&transmit, &packet, &mut sent),
                 None => break,
             }
         }
@@ -234,7 +251,22 @@ impl End {
         let machine = self.machine.next_deadline();
         let quic = self.connection.as_mut();
         let timer = quic.and_then(|(_, session)| session.quic.poll_timeout());
-        arrival.into_iter().chain(machine).chain(timer).min()
+        let next = arrival.into_iter().chain(machine).chain(timer).min();
+        next.map(|at| at.max(self.asleep_until))
+    }
+}
+
+/// The packets of one send, each apart.
+fn split(transmit: &Transmit, bytes: &[u8], sent: &mut Vec<(Transmit, Vec<u8>)>) {
+    for packet in bytes.chunks(transmit.segment_size.unwrap_or(bytes.len())) {
+        let transmit = Transmit {
+            destination: transmit.destination,
+            ecn: transmit.ecn,
+            size: packet.len(),
+            segment_size: None,
+            src_ip: transmit.src_ip,
+        };
+        sent.push((transmit, packet.to_vec()));
     }
 }
 
@@ -356,6 +388,10 @@ impl Scene {
                 machine.send_body(self.now, stream, piece, false).unwrap();
             }
         }
+    }
+    /// Why each end lost the connection.
+    fn lost(&self) -> [Option<&ConnectionError>; 2] {
+        [&self.client, &self.server].map(|end| end.connection.as_ref()?.1.lost())
     }
     fn connect(&mut self) {
         self.run_until(|scene| scene.client.machine.capacity() > 0);
@@ -571,6 +607,8 @@ mod alive;
 mod attacks;
 #[path = "session/close_test.rs"]
 mod closes;
+#[path = "session/loss_test.rs"]
+mod losses;
 #[path = "session/path_test.rs"]
 mod paths;
 #[path = "session/progress_test.rs"]

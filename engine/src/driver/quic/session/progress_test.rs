@@ -9,25 +9,25 @@ const KIB: u64 = 1024;
 const SEEDS: u64 = 24;
 
 /// xorshift64*: the same numbers for the same seed.
-struct Dice(u64);
+pub(super) struct Dice(u64);
 
 impl Dice {
-    fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Self((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % bound
     }
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub(super) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }
 }
 
 /// One body and its reader.
-struct Transfer {
+pub(super) struct Transfer {
     stream: StreamId,
     reader: Side,
     size: u64,
@@ -36,37 +36,40 @@ struct Transfer {
     /// Handed to the reader.
     came: u64,
     read: u64,
-    rests: bool,
+    pub(super) rests: bool,
     ended: bool,
     /// The server has begun its answer.
     begun: bool,
 }
 
-struct Play {
-    scene: Scene,
-    transfers: Vec<Transfer>,
+pub(super) struct Play {
+    pub(super) scene: Scene,
+    pub(super) transfers: Vec<Transfer>,
     /// Bytes that came to the reader of the first transfer beyond what it has read, at most.
     unread_max: u64,
     /// Bytes of the connection before the first transfer.
     before: u64,
+    began: Instant,
 }
 
 impl Play {
-    fn new(one_way: Duration, bytes_per_second: u64) -> Self {
+    pub(super) fn new(one_way: Duration, bytes_per_second: u64) -> Self {
         let mut scene = Scene::new(Windows::default());
         for end in [&mut scene.client, &mut scene.server] {
             end.one_way = one_way;
             end.bytes_per_second = bytes_per_second;
         }
         scene.connect();
+        let began = scene.now;
         Self {
             scene,
+            began,
             transfers: Vec::new(),
             unread_max: 0,
             before: 0,
         }
     }
-    fn begin(&mut self, reader: Side, size: u64) {
+    pub(super) fn begin(&mut self, reader: Side, size: u64) {
         let method: &[u8] = match reader {
             Side::Client => b"GET",
             Side::Server => b"POST",
@@ -124,7 +127,10 @@ impl Play {
                             machine.consume(now, stream, data.len());
                         }
                     }
-                    Fact::StreamReset { .. } | Fact::Closed(_) => panic!("{fact:?}"),
+                    Fact::StreamReset { .. } | Fact::Closed(_) => {
+                        let lost = self.scene.lost();
+                        panic!("{side:?} at {:?}: {fact:?}, {lost:?}", now - self.began);
+                    }
                     _ => {}
                 }
             }
@@ -151,7 +157,7 @@ impl Play {
         }
     }
     /// The reader takes up to `bytes` of the available bytes.
-    fn read(&mut self, at: usize, bytes: u64) {
+    pub(super) fn read(&mut self, at: usize, bytes: u64) {
         let it = &mut self.transfers[at];
         let bytes = bytes.min(it.came - it.read);
         it.read += bytes;
@@ -161,7 +167,7 @@ impl Play {
         };
         machine.consume(self.scene.now, it.stream, bytes as usize);
     }
-    fn run_for(&mut self, time: Duration) {
+    pub(super) fn run_for(&mut self, time: Duration) {
         let until = self.scene.now + time;
         while self.scene.now < until {
             let scene = &mut self.scene;
@@ -197,7 +203,7 @@ impl Play {
         }
     }
     /// Those that do not rest get all of their bodies.
-    fn ends(&mut self, row: &str) {
+    pub(super) fn ends(&mut self, row: &str) {
         let is_done = |it: &Transfer| it.rests || it.ended && it.read == it.size;
         for _ in 0..600 {
             if self.transfers.iter().all(is_done) {
@@ -212,7 +218,7 @@ impl Play {
             .collect();
         panic!("{row}: it stands at {left:?}");
     }
-    fn goes_on(&mut self, at: usize) {
+    pub(super) fn goes_on(&mut self, at: usize) {
         self.transfers[at].rests = false;
         self.read(at, u64::MAX);
     }
