@@ -25,7 +25,7 @@ const CORE_TESTS: [&str; 6] = [
     "compress::text",
     "http::field",
     "http::body::slab",
-    "http::head::free_list",
+    "http::head::request::free_list",
 ];
 
 /// Parts of names of the rings' tests that fill an arena of a mebibyte or rings of thousands, and of
