@@ -1,22 +1,13 @@
 //! Calls of gRPC that a server left unprocessed over HTTP/3: which of them go out again, with which bytes.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-#[allow(dead_code, reason = "the tables of ends use the rest")]
-#[path = "ends/h3.rs"]
-mod h3;
-#[allow(dead_code, reason = "the tables of ends use the rest")]
-#[path = "ends/quic.rs"]
-mod quic;
-#[allow(dead_code, reason = "the tables of ends use the rest")]
-#[path = "ends/wire.rs"]
-mod wire;
-
+use crate::ends::h3::{self, End, Script, Seen};
+use crate::ends::quic::{PATIENCE, Quic};
+use crate::ends::wire::Identity;
 use bytes::{Buf, Bytes};
-use h3::{End, Script, Seen};
 use http::Request;
 use http_body::Frame;
 use http_body_util::StreamBody;
-use quic::{PATIENCE, Quic};
 use quinn_proto::VarInt;
 use quinn_proto::coding::Codec;
 use std::convert::Infallible;
@@ -28,7 +19,6 @@ use tower_service::Service as _;
 use trunkline::Client;
 use trunkline::client::{ClientTls, HealthTimes, Protocols};
 use trunkline::grpc::GrpcClient;
-use wire::Identity;
 
 /// A message of two bytes.
 const MESSAGE: &[u8] = &[0, 0, 0, 0, 2, b'h', b'i'];

@@ -5,12 +5,12 @@ mod client;
 #[cfg(target_os = "linux")]
 mod death;
 mod frame;
-mod h3;
+pub(super) mod h3;
 mod h3_client;
 mod h3_peer;
 mod h3_server;
 mod h3_upload;
-mod quic;
+pub(super) mod quic;
 mod server;
 mod table;
-mod wire;
+pub(super) mod wire;
