@@ -22,7 +22,7 @@ crate::options! {
         /// HTTP/2: SETTINGS, PING and GOAWAY frames of the peer are events. Default: false.
         pub frame_events: bool = false, with_frame_events;
         /// HTTP/2: identifier and value of settings that the first SETTINGS has beside ours, for extensions of the owner's (RFC 9113
-        /// section 5.5), at most [`EXTENSION_SETTINGS_MAX`]. Default: none.
+        /// section 5.5), at most [`EXTENSION_SETTINGS_MAX`](super::EXTENSION_SETTINGS_MAX). Default: none.
         pub extension_settings: Vec<(u16, u32)> = Vec::new(), with_extension_settings;
         /// HTTP/1.1: the names of the fields of what comes are kept as they are spelled too
         /// ([`Fields::spellings`](crate::http::Fields::spellings)). Default: false.

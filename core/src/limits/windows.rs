@@ -19,12 +19,12 @@ crate::options! {
         pub connection: u32 = 16 * 1024 * 1024, with_connection;
         /// Bytes that all stream windows of one client or server may borrow beyond their initial
         /// size: unread bytes stay within this and `stream_initial` per stream. What the QUIC
-        /// connections of a client hold for servers beyond [`QUIC_SEND_WINDOW_BYTES`] comes out of it
+        /// connections of a client hold for servers beyond [`QUIC_SEND_WINDOW_BYTES`](super::QUIC_SEND_WINDOW_BYTES) comes out of it
         /// too. Range: any. Default 67,108,864.
         pub memory_budget: u64 = 64 * 1024 * 1024, with_memory_budget;
         /// Bytes that all connections of one server hold for peers that do not take them, on every
-        /// version: what waits on a connection beyond [`SEND_FREE_BYTES`], and over QUIC what waits for
-        /// an acknowledgement beyond [`QUIC_SEND_WINDOW_BYTES`]. While it is used up a connection's
+        /// version: what waits on a connection beyond [`SEND_FREE_BYTES`](super::SEND_FREE_BYTES), and over QUIC what waits for
+        /// an acknowledgement beyond [`QUIC_SEND_WINDOW_BYTES`](super::QUIC_SEND_WINDOW_BYTES). While it is used up a connection's
         /// bodies are asked for more only as its bytes leave. See [`SEND_BUDGET_BYTES`]. Range: any.
         /// Default 67,108,864.
         pub send_budget: u64 = SEND_BUDGET_BYTES, with_send_budget;
