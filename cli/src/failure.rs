@@ -14,23 +14,23 @@ macro_rules! report {
 }
 pub(crate) use report;
 
-/// Where words to people go in place of standard error.
-static ELSEWHERE: OnceLock<Mutex<Box<dyn io::Write + Send>>> = OnceLock::new();
+/// The writer of diagnostics in place of standard error (--stderr).
+static DIVERTED: OnceLock<Mutex<Box<dyn io::Write + Send>>> = OnceLock::new();
 
-/// Standard error, or what is in its place.
+/// Standard error, or the writer in place of it.
 pub(crate) struct Diagnostics;
 
 impl Diagnostics {
-    /// Puts `place` where standard error was; the first one stays.
-    pub(crate) fn divert(place: impl io::Write + Send + 'static) {
-        let _ = ELSEWHERE.set(Mutex::new(Box::new(place)));
+    /// Writes to `writer` in place of standard error from now on; a second call changes nothing.
+    pub(crate) fn divert(writer: impl io::Write + Send + 'static) {
+        let _ = DIVERTED.set(Mutex::new(Box::new(writer)));
     }
 }
 
 impl io::Write for Diagnostics {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match ELSEWHERE.get() {
-            Some(place) => place
+        match DIVERTED.get() {
+            Some(writer) => writer
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .write(bytes),
@@ -38,8 +38,11 @@ impl io::Write for Diagnostics {
         }
     }
     fn flush(&mut self) -> io::Result<()> {
-        match ELSEWHERE.get() {
-            Some(place) => place.lock().unwrap_or_else(PoisonError::into_inner).flush(),
+        match DIVERTED.get() {
+            Some(writer) => writer
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .flush(),
             None => io::stderr().flush(),
         }
     }

@@ -55,7 +55,7 @@ pub(crate) struct Notes {
     pub(crate) stop: Option<Stop>,
 }
 
-/// How a connection is to stop.
+/// The way a connection is to stop, the gentlest first: a later one overrides an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stop {
     /// As `Drain`, because nothing was on it for its idle time.

@@ -14,16 +14,16 @@ const requested = channel('http.server.request.start')
 const responded = channel('http.server.response.finish')
 const connected = channel('net.server.socket')
 const listening = channel('tracing:net.server.listen:asyncEnd')
-const unheard = channel('tracing:net.server.listen:error')
+const listenFailed = channel('tracing:net.server.listen:error')
 
-/** A server has its place: behind the message by node about the call of `listen`. */
+/** A server listens. The message that its `listen` was called is published by node. */
 export function showListening (server: object): void {
   if (listening.hasSubscribers) listening.publish({ server })
 }
 
-/** A server has not got its place. */
+/** A server cannot listen: its port is taken, for example. */
 export function showListenError (server: object, error: Error): void {
-  if (unheard.hasSubscribers) unheard.publish({ server, error })
+  if (listenFailed.hasSubscribers) listenFailed.publish({ server, error })
 }
 
 export const showsSockets = (): boolean => connected.hasSubscribers

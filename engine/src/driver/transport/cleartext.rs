@@ -1,10 +1,10 @@
-//! Bytes in the place of a TLS handshake that are a request of HTTP/1.1, by the first five, which is the length of
-//! a record's header.
+//! Requests of HTTP/1.1 that came in cleartext in place of a TLS handshake, recognized by their first five bytes, the
+//! length of a record's header.
 
 use rustls::{Error, InvalidMessage};
 use std::{error, fmt, io};
 
-/// The beginnings of requests that say so: those of the methods of RFC 9110 and RFC 5789.
+/// First bytes of requests: the methods of RFC 9110 section 9 and RFC 5789 except for CONNECT.
 const REQUESTS: [&[u8]; 8] = [
     b"GET ", b"POST ", b"HEAD ", b"PUT ", b"OPTIO", b"DELET", b"PATCH", b"TRACE",
 ];

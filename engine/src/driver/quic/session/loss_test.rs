@@ -73,12 +73,7 @@ fn bodies_arrive_whole_after_losses_overflows_and_ends_without_a_processor() {
         for _ in 0..dice.below(40) {
             let at = dice.below(bodies as u64) as usize;
             match dice.below(8) {
-                0 => play.transfers[at].rests = true,
-                1 => play.goes_on(at),
-                2 => {
-                    let bytes = dice.of(&[1, 1_000, 40_000, 300_000]);
-                    play.read(at, bytes);
-                }
+                step @ 0..3 => play.step(at, step, &mut dice),
                 3 => play.begin_if_it_can(Side::Client),
                 _ => play.disturb(&mut dice),
             }

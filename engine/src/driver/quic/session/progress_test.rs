@@ -36,7 +36,7 @@ pub(super) struct Transfer {
     /// Handed to the reader.
     came: u64,
     read: u64,
-    pub(super) rests: bool,
+    rests: bool,
     ended: bool,
     /// The server has begun its answer.
     begun: bool,
@@ -157,7 +157,7 @@ impl Play {
         }
     }
     /// The reader takes up to `bytes` of the available bytes.
-    pub(super) fn read(&mut self, at: usize, bytes: u64) {
+    fn read(&mut self, at: usize, bytes: u64) {
         let it = &mut self.transfers[at];
         let bytes = bytes.min(it.came - it.read);
         it.read += bytes;
@@ -218,6 +218,14 @@ impl Play {
             .collect();
         panic!("{row}: it stands at {left:?}");
     }
+    /// The reader of a body pauses, continues or takes some of it, by `step` from 0 to 2.
+    pub(super) fn step(&mut self, at: usize, step: u64, dice: &mut Dice) {
+        match step {
+            0 => self.transfers[at].rests = true,
+            1 => self.goes_on(at),
+            _ => self.read(at, dice.of(&[1, 1_000, 40_000, 300_000])),
+        }
+    }
     pub(super) fn goes_on(&mut self, at: usize) {
         self.transfers[at].rests = false;
         self.read(at, u64::MAX);
@@ -245,12 +253,7 @@ fn readers_that_rest_and_go_on_in_any_order_get_their_bodies_and_hold_up_no_othe
         for _ in 0..dice.below(40) {
             let at = dice.below(count as u64) as usize;
             match dice.below(5) {
-                0 => play.transfers[at].rests = true,
-                1 => play.goes_on(at),
-                2 => {
-                    let bytes = dice.of(&[1, 1_000, 40_000, 300_000]);
-                    play.read(at, bytes);
-                }
+                step @ 0..3 => play.step(at, step, &mut dice),
                 // A short exchange beside them.
                 3 => play.begin(Side::Client, 5),
                 _ => {}

@@ -25,7 +25,7 @@ export class Stage extends Socket {
   $requestCount = 0
   /** The server's listener of errors. */
   $errorListener: ((error: Error) => void) | undefined
-  /** Its connection has ended, and its listeners are being told. */
+  /** Its connection has ended, and `end` and `close` are emitted next. */
   private $isEnding = false
   /** The answer that has gone is the last. */
   private $isLast = false
