@@ -72,6 +72,10 @@ impl Outbound {
         }
         false
     }
+    /// Whether completions wait outside of the ring.
+    pub(crate) fn is_behind(&self) -> bool {
+        !self.overflow.is_empty()
+    }
     /// The engine is about to sleep. True: JavaScript sleeps and something is new; the caller
     /// rings.
     #[must_use]

@@ -3,10 +3,12 @@
 
 pub(crate) mod failed;
 mod lag;
+mod pause;
 pub(crate) mod stream_table;
 
 use self::failed::FailedRequests;
 use self::lag::RingLag;
+use self::pause::is_caught_up;
 use self::stream_table::Streams;
 use super::bodies::Bodies;
 use super::codes::{BY_REFERENCE_BYTES_MIN, completion_flag};
@@ -95,12 +97,11 @@ impl Shared {
         }
     }
     /// `Some` while completions wait outside of the ring, because JavaScript does not keep up: its
-    /// servers read nothing until it is over. On the engine's thread.
+    /// servers read nothing until it is over.
     pub(crate) fn pause(this: &Arc<Self>) -> Option<Pause> {
         this.memory.overflows().then(|| -> Pause {
             let shared = Arc::clone(this);
-            // On this thread no spill happens between the question and the first poll.
-            Box::pin(async move { shared.caught_up.notified().await })
+            Box::pin(async move { is_caught_up(&shared.outbound, &shared.caught_up).await })
         })
     }
     /// How long the oldest completion has waited for JavaScript, as of now.
