@@ -285,6 +285,9 @@ crate::options! {
         /// Bytes of our HPACK decoder's table, as SETTINGS_HEADER_TABLE_SIZE says it. Range: any; 0: no table.
         /// Default 4,096.
         pub header_table_bytes_max: usize = HPACK_TABLE_BYTES_MAX, with_header_table_bytes_max;
+        /// HTTP/2: bytes of our HPACK encoder's table, as far as the peer allows them. Range: any; 0: no table, more than 4,096
+        /// are 4,096. Default 4,096.
+        pub encoder_table_bytes_max: usize = HPACK_TABLE_BYTES_MAX, with_encoder_table_bytes_max;
         /// Decoded bytes of one field section by RFC 9113 section 10.5.1: names, values and 32 for each field,
         /// announced as SETTINGS_MAX_HEADER_LIST_SIZE. Range: any. Default 65,536.
         pub field_section_bytes_max: usize = FIELD_SECTION_BYTES_MAX, with_field_section_bytes_max;

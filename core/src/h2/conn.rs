@@ -145,7 +145,7 @@ impl Conn {
             outbox: Outbox::new(),
             reader: Reader::default(),
             decoder: Decoder::new(HPACK_TABLE_BYTES_MAX),
-            encoder: Encoder::new(),
+            encoder: Encoder::with_table_max(config.limits.encoder_table_bytes_max),
             free_bodies: None,
             streams: StreamTable::new(),
             peer: Settings::default(),

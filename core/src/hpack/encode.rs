@@ -17,6 +17,8 @@ use crate::limits::HPACK_TABLE_BYTES_MAX;
 #[derive(Debug)]
 pub struct Encoder {
     table: Table,
+    /// Bytes of the table whatever the peer offers.
+    table_bytes_max: u32,
     /// The table's maximum moved since the last block: to be announced with the next.
     resized: Option<Resized>,
     seen: Sightings,
@@ -40,14 +42,25 @@ impl Encoder {
     pub fn new() -> Self {
         Self {
             table: Table::new(TABLE_BYTES_INITIAL),
+            table_bytes_max: HPACK_TABLE_BYTES_MAX as u32,
             resized: None,
             seen: Sightings::default(),
             cache: EncodeCache::default(),
         }
     }
+    /// An encoder whose table has at most `bytes`, announced with its first block where that is less than the
+    /// default.
+    pub fn with_table_max(bytes: usize) -> Self {
+        let mut encoder = Self::new();
+        if bytes < HPACK_TABLE_BYTES_MAX {
+            encoder.table_bytes_max = bytes as u32;
+            encoder.set_peer_table_max(bytes as u32);
+        }
+        encoder
+    }
     /// The peer's SETTINGS_HEADER_TABLE_SIZE: takes effect with the next block, announced there.
     pub fn set_peer_table_max(&mut self, bytes: u32) {
-        let last = bytes.min(HPACK_TABLE_BYTES_MAX as u32);
+        let last = bytes.min(self.table_bytes_max);
         let lowest = self.resized.map_or(last, |before| before.lowest.min(last));
         self.resized = Some(Resized { lowest, last });
     }

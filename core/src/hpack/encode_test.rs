@@ -267,6 +267,16 @@ fn a_peer_that_offers_more_than_4_kib_is_not_taken_at_its_word() {
 }
 
 #[test]
+fn a_table_that_its_owner_bounds_is_announced_with_the_first_block_and_does_not_grow() {
+    let mut sender = Sender::new();
+    sender.encoder = Encoder::with_table_max(100);
+    sender.encoder.set_peer_table_max(4096);
+    let block = sender.sends(&section(&[(":method", "GET")]));
+    assert_eq!(block, [0x3f, 0x45, 0x82]);
+    assert_eq!(sender.encoder.table.bytes_max(), 100);
+}
+
+#[test]
 fn a_smaller_table_is_announced_once_and_evicts() {
     let mut sender = Sender::new();
     let head = section(&[("server", "trunkline")]);

@@ -98,7 +98,7 @@ macro_rules! overrides {
 }
 
 overrides!(LimitsAsk of Limits {
-    header_table_bytes_max: usize, field_count_max: usize, field_section_bytes_max: usize, header_block_bytes_max: usize,
+    header_table_bytes_max: usize, encoder_table_bytes_max: usize, field_count_max: usize, field_section_bytes_max: usize, header_block_bytes_max: usize,
     continuations_max: u32, concurrent_streams_max: u32, running_handlers_max: u32,
     request_streams_max: u32, request_handlers_max: u32, outbox_bytes_max: usize,
     send_buffer_bytes_max: usize, requests_per_connection_max: u64, head_bytes_max: usize,

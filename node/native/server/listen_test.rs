@@ -77,6 +77,10 @@ fn limits_have_the_names_and_defaults_that_their_documentation_states() {
                 limits.header_table_bytes_max.to_string(),
             ),
             (
+                "encoderTableBytesMax",
+                limits.encoder_table_bytes_max.to_string(),
+            ),
+            (
                 "fieldSectionBytesMax",
                 limits.field_section_bytes_max.to_string(),
             ),
