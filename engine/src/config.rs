@@ -7,6 +7,7 @@ use crate::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_core::budget::Rate;
+use trunkline_core::http::field::FIELD_OVERHEAD_BYTES;
 use trunkline_core::limits::{Config, Limits, RESPONSE_HEAD_BYTES_MAX, Timeouts, Windows};
 
 /// How a sender over HTTP/3 decides how much may be on the way; over TCP the operating system
@@ -97,7 +98,8 @@ trunkline_core::options! {
         pub timeouts: Timeouts = Timeouts::default(), with_timeouts;
         /// Timeouts for HTTP/1.1 connections. Default: `None`, those of `timeouts`.
         pub http1_timeouts: Option<Timeouts> = None, with_http1_timeouts;
-        /// Fields in one section of HTTP/1.1, in the place of [`Limits::field_count_max`]. Range: any. Default: `None`, that of `limits`.
+        /// Fields in one section of HTTP/1.1, in the place of [`Limits::field_count_max`]. [`Limits::head_bytes_max`] alone bounds their
+        /// bytes. Range: any. Default: `None`, that of `limits`.
         pub http1_field_count_max: Option<usize> = None, with_http1_field_count_max;
         /// Receive windows.
         pub windows: Windows = Windows::default(), with_windows;
@@ -209,7 +211,11 @@ impl ServerConfig {
             Arc::make_mut(&mut http1).timeouts = timeouts_within(timeouts);
         }
         if let Some(fields) = self.http1_field_count_max {
-            Arc::make_mut(&mut http1).limits.field_count_max = fields;
+            let limits = &mut Arc::make_mut(&mut http1).limits;
+            limits.field_count_max = fields;
+            let section = fields.saturating_mul(FIELD_OVERHEAD_BYTES);
+            let section = section.saturating_add(limits.head_bytes_max);
+            limits.field_section_bytes_max = limits.field_section_bytes_max.max(section);
         }
         Ok((http1, config))
     }

@@ -1,6 +1,9 @@
 //! Names of broken rules that programs of node:http and node:http2 test: codes of llhttp, numbers
 //! of nghttp2's errors.
 
+use rustls::InvalidMessage;
+use std::borrow::Cow;
+use std::io;
 use trunkline::core::error::Violation;
 use trunkline::core::http::Refused;
 
@@ -52,6 +55,24 @@ pub(crate) fn llhttp_code(refused: &Refused) -> &'static str {
     }
 }
 
+/// The code of OpenSSL for what breaks the TLS of an established connection, or the number of the peer's alert; `None`: it is another
+/// failure.
+pub(crate) fn openssl_code(error: &io::Error) -> Option<Cow<'static, str>> {
+    let broken = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    Some(match broken {
+        rustls::Error::AlertReceived(alert) => Cow::Owned(u8::from(*alert).to_string()),
+        rustls::Error::DecryptError => "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC".into(),
+        rustls::Error::PeerSentOversizedRecord
+        | rustls::Error::InvalidMessage(InvalidMessage::MessageTooLarge) => {
+            "ERR_SSL_ENCRYPTED_LENGTH_TOO_LONG".into()
+        }
+        rustls::Error::InvalidMessage(
+            InvalidMessage::InvalidContentType | InvalidMessage::UnknownProtocolVersion,
+        ) => "ERR_SSL_WRONG_VERSION_NUMBER".into(),
+        _ => "ERR_SSL_UNEXPECTED_MESSAGE".into(),
+    })
+}
+
 /// The code of llhttp for a rule of HTTP/1.1.
 pub(crate) fn llhttp_code_of(violation: Violation) -> &'static str {
     match violation {
@@ -65,9 +86,10 @@ pub(crate) fn llhttp_code_of(violation: Violation) -> &'static str {
         Violation::TransferEncodingInvalid | Violation::TransferEncodingUnsupported => {
             "HPE_INVALID_TRANSFER_ENCODING"
         }
-        Violation::HeadTooLarge | Violation::TargetTooLong | Violation::FieldsTooMany => {
-            "HPE_HEADER_OVERFLOW"
-        }
+        Violation::HeadTooLarge
+        | Violation::TargetTooLong
+        | Violation::FieldsTooMany
+        | Violation::FieldSectionTooLarge => "HPE_HEADER_OVERFLOW",
         Violation::ChunkInvalid => "HPE_INVALID_CHUNK_SIZE",
         Violation::ChunkExtensionTooLarge => "HPE_CHUNK_EXTENSIONS_OVERFLOW",
         Violation::HeadTimeout | Violation::BodyTimeout | Violation::BodyTooSlow => {

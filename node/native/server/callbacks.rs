@@ -12,6 +12,7 @@ use crate::channel::records::version_code;
 use crate::channel::shared::Shared;
 use crate::failure::code_of;
 use bytes::Bytes;
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
@@ -206,7 +207,8 @@ impl Callbacks for Server {
         self.server_bridge.shared.complete(entry, code, &[]);
     }
     fn failed(&self, connection: &Connection, error: &io::Error) {
-        if let Some(code) = code_of(error.kind()) {
+        let code = code_of(error.kind()).map(Cow::Borrowed);
+        if let Some(code) = code.or_else(|| broken::openssl_code(error)) {
             let entry = completion::transport_failed(connection.number);
             self.server_bridge
                 .shared

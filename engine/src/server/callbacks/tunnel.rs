@@ -107,6 +107,9 @@ impl<A: Callbacks> CallbackTunnel<A> {
         };
         let stop = notes.stop;
         notes.clear();
+        if stop == Some(Stop::Reset) {
+            self.bytes.call_socket(SocketCall::GiveUp);
+        }
         stop >= Some(Stop::Abort)
     }
     fn run(&mut self) -> Over {
