@@ -20,6 +20,8 @@ pub(super) struct Settings {
     peer_max_concurrent_streams: Option<u32>,
     max_session_invalid_frames: Option<u32>,
     max_settings: Option<u32>,
+    connection_window_size: Option<u32>,
+    max_deflate_dynamic_table_size: Option<usize>,
     /// Identifier and value of settings of extensions.
     extension_settings: Vec<(u16, u32)>,
 }
@@ -46,6 +48,10 @@ impl Settings {
             .with_early_streams_max(self.peer_max_concurrent_streams.unwrap_or(100))
             .with_stream_errors_max(self.max_session_invalid_frames.unwrap_or(u32::MAX))
             .with_settings_per_frame_max(self.max_settings.unwrap_or(u32::MAX))
+            .with_encoder_table_bytes_max(
+                self.max_deflate_dynamic_table_size
+                    .unwrap_or(defaults.encoder_table_bytes_max),
+            )
             // The server's limit alone counts.
             .with_concurrent_streams_max(u32::MAX)
             .with_send_buffer_bytes_max(SEND_AHEAD_BYTES);
@@ -55,6 +61,9 @@ impl Settings {
             windows.stream_initial = bytes;
             windows.stream_max = bytes;
             windows.auto = false;
+        }
+        if let Some(bytes) = self.connection_window_size {
+            windows.connection = bytes;
         }
         Arc::new(
             Config::default()

@@ -192,7 +192,7 @@ export const ALERTS: Record<number, string> = {
 }
 
 /** OpenSSL 3.2 renamed the alerts of SSL 3. */
-const hasNewNames = ((): boolean => {
+export const hasNewNames = ((): boolean => {
   const [major = 0, minor = 0] = process.versions.openssl.split('.').map(Number)
   return major > 3 || (major === 3 && minor >= 2)
 })()

@@ -65,6 +65,7 @@ const PLAIN: Record<string, [Base, string]> = {
   ERR_HTTP2_STATUS_101: [Error, 'HTTP status code 101 (Switching Protocols) is forbidden in HTTP/2'],
   ERR_HTTP2_TRAILERS_ALREADY_SENT: [Error, 'Trailing headers have already been sent'],
   ERR_HTTP2_TRAILERS_NOT_READY: [Error, 'Trailing headers cannot be sent until after the wantTrailers event is emitted'],
+  ERR_STREAM_DESTROYED: [Error, 'Cannot call write after a stream was destroyed'],
   ERR_STREAM_WRITE_AFTER_END: [Error, 'write after end']
 }
 
@@ -148,6 +149,13 @@ export function endOfSession (error: Error | number | null, code: number | undef
 
 export const streamError = (code: number): CodedError =>
   coded(Error, 'ERR_HTTP2_STREAM_ERROR', `Stream closed with error code ${nameOf(code)}`)
+
+/** The beginning of the codes of OpenSSL's errors. */
+export const OPENSSL = 'ERR_SSL_'
+/** The members that node gives the errors of OpenSSL: its code is made of the reason. */
+export function ofOpenSsl (code: string): { library?: string; reason?: string } {
+  return code.startsWith(OPENSSL) ? { library: 'SSL routines', reason: code.slice(OPENSSL.length).toLowerCase().replaceAll('_', ' ') } : {}
+}
 
 /** Whether it is node's error of an aborted signal: the `AbortError` of a DOMException is an error like others, as with node. */
 export const isAbort = (error: Error): boolean => error.name === 'AbortError' && (error as Partial<CodedError>).code === 'ABORT_ERR'

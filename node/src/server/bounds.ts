@@ -17,6 +17,8 @@ export interface Limits {
   fieldCountMax?: number
   /** Bytes of the HPACK decoder's table (SETTINGS_HEADER_TABLE_SIZE). Default: 4096. */
   headerTableBytesMax?: number
+  /** Bytes of the HPACK encoder's table on HTTP/2, as far as the peer allows them; more than 4096 are 4096. Default: 4096. */
+  encoderTableBytesMax?: number
   /** Decoded bytes of a field section, advertised as SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 section 10.5.1). Default: 65536. */
   fieldSectionBytesMax?: number
   /** Bytes of a header block on the wire; a larger one is answered with 431. Default: 65536. */
@@ -145,7 +147,7 @@ const rate: Check = value => {
 }
 
 const LIMITS: Record<keyof Limits, Check> = {
-  fieldCountMax: whole, headerTableBytesMax: whole, fieldSectionBytesMax: whole, headerBlockBytesMax: whole, continuationsMax: unsigned,
+  fieldCountMax: whole, headerTableBytesMax: whole, encoderTableBytesMax: whole, fieldSectionBytesMax: whole, headerBlockBytesMax: whole, continuationsMax: unsigned,
   concurrentStreamsMax: unsigned, runningHandlersMax: unsigned, requestStreamsMax: unsigned, requestHandlersMax: unsigned, resets: rate, glitches: rate,
   pings: rate, streamErrorsMax: unsigned, refusedStreamsMax: unsigned, queuedBytesMax: whole, settingsPerFrameMax: unsigned, outboxBytesMax: whole, sendBufferBytesMax: whole, requestsPerConnectionMax: whole, headBytesMax: whole, targetBytesMax: whole,
   chunkExtensionBytesMax: whole, interimResponsesMax: unsigned

@@ -112,6 +112,8 @@ export class Exchange {
   ) { this.received = !hasBody }
 
   get version (): number { return this.connection.version }
+  /** Characters of the head: its parts, names and values have no more. */
+  get headLength (): number { return this.text.length }
   get method (): string { return this.text.slice(0, this.methodEnd) }
   get isHead (): boolean { return this.methodEnd === HEAD.length && this.text.startsWith(HEAD) }
   /** Path and query; empty on CONNECT. */

@@ -44,6 +44,10 @@ const HINTS = 'a hint cannot write another field or response: newer lines of Nod
 const BLANKS = 'a field whose value has blanks at an end is left out (RFC 9113 section 8.2.1), whatever strictFieldWhitespaceValidation says'
 const ONE = 'an answer that has gone in one message cannot be broken any more'
 
+const INTERIM = 'an interim head goes in front of the head'
+const LAST_TURN = 'what a turn gives goes at its end'
+const SOCKET_END = 'what is given in the turn in which its socket is ended goes, and its socket ends'
+
 const FLAG = 'any value is a flag'
 const SECONDS = 'times are fractions and of any length, and none is negative'
 const BYTES = 'a number of bytes is a number up to 2 to the 53rd, and none is negative'
@@ -80,7 +84,6 @@ const DROPPED = 'a session that its server destroys drops what was written and i
 const UNANSWERED = 'the end of a stream without a head is an answer: with node its client waits for one'
 const TRAILERS = 'trailers of a response are sent also where its stream gave the head'
 const FRAMES = 'frames have at most 16 KiB'
-const TABLE = 'the table of the compressor is the engine\'s: 4 KiB at most, as the peer allows'
 const UNCONNECTED = 'before there is a connection the call does nothing: node fails by an error of its own'
 const SETTINGS = 'a callback of settings is called where its session ends before they are acknowledged'
 const BEGUN = 'a request that was made before its session closed is sent'
@@ -107,7 +110,6 @@ export const differences = {
     'calls: session, connecting, setLocalWindowSize, *': { reason: UNCONNECTED, of: ['call: setLocalWindowSize'], programs: 8 },
     'values: *with a line break': { reason: DANGEROUS, of: ['stream: '], programs: 9 },
     'ends: ours, an open body, behind the answer, the client: session goaway 2': 'a session closes once',
-    'effects: maxDeflateDynamicTableSize 0': TABLE,
     'effects: request, the path "/*#*': { reason: FRAGMENT, programs: 3 },
     'effects: request, a content-length of 10, bytes: more, *': { reason: STREAM, of: ['session: ', 'stream: ', 'the next'], programs: 2 },
     'effects: request, one that waits for capacity when GOAWAY comes': 'a request for which there was no room has no stream to finish',
@@ -392,7 +394,7 @@ export const differences = {
     'request: a high-water mark': 'high-water marks are those of the engine',
     'response: a second end': ['a callback of an end comes with the end', 24, 26],
     'response: cork and end': ['a body with a length has no chunks', 22, 24],
-    'response: headers behind the head': ['an interim head goes in front of the head', 20, 22],
+    'response: headers behind the head': [INTERIM, 20, 22],
     'response: events of both sides': SIDES,
     'response: events of both sides of a body': SIDES,
     'response: state through its life': 'writableLength counts what waits behind the connection',
@@ -426,10 +428,24 @@ export const differences = {
     'server: timeout with a listener': 'the bytes of a connection are those of HTTP until a request leaves it',
     'server: close while a request is open': ENDING,
     'server: half-open is allowed': ENDING,
+    'sequences: *: end*, then write*': { reason: LAST_TURN, of: ['response: '], programs: 28 },
+    'sequences: *: end*, then end with a *': { reason: LAST_TURN, of: ['response: ', 'callbacks: '], programs: 12 },
+    'sequences: *: end*, then write with a callback': { reason: LAST_TURN, of: ['response: ', 'callbacks: '], programs: 6 },
+    'sequences: *: write with a callback, then end with a callback': { reason: LAST_TURN, of: ['callbacks: '], programs: 2 },
+    'sequences: *: flushHeaders, then *': { reason: LAST_TURN, of: ['client: '], programs: 14 },
+    'sequences: *: write*, then socket.end': { reason: SOCKET_END, of: ['client: ', 'callbacks: '], programs: 6, lines: [26] },
+    'sequences: *: socket.end, then *': { reason: SOCKET_END, of: ['client: ', 'callbacks: ', 'server: ', 'response: ', 'request: ', 'clientError: '], programs: 24 },
+    'sequences: *, then write*': { reason: 'a write behind the end of its socket calls back with the error, as on newer lines', of: ['server: write', 'callbacks: written'], programs: 24, lines: [20, 22, 24] },
+    'sequences: *, * writeContinue': { reason: INTERIM, of: ['client: ', 'server: ', 'response: '], programs: 40, lines: [20, 22] },
+    'sequences: *, * writeEarlyHints': { reason: INTERIM, of: ['client: ', 'server: ', 'response: '], programs: 40, lines: [20, 22] },
+    'request: a limit of heads': BODILESS,
+    'server: a head that is too long without a listener': BODILESS,
+    'signals: a body that is cut, its listener answers, its client ends': ['a request that has its answer gets no second one, for the rest of its body', 24, 26],
+    'counts: *': { reason: FIELDS, of: ['server: ', 'client: '], programs: 80, lines: [20] },
+    'upgrades: a body *': { reason: 'the body of an upgrade is decoded, and comes by its socket', of: ['socket: close'], programs: 20, lines: [20, 22, 24] },
     'server: an answer in the turn of a half-open client': ENDING
   },
   'server generated': {
-    'effects: maxDeflateDynamicTableSize 0': TABLE,
     'effects: maxHeaderListPairs 10, more': STATUS,
     'effects: maxSettings 2, more': ['a connection that its peer has broken ends: this line of node:http2 leaves it open', 20],
     'effects: maxSendHeaderBlockLength, none, trailers of 64 KiB': 'trailers that cannot be sent fail their stream: with node its client takes the response for whole',

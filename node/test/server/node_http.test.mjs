@@ -336,3 +336,49 @@ test('maxHeaderSize of any size bounds a target with the names and values of its
     }
   }
 })
+
+for (const [name, make] of Object.entries({ 'node:http': () => http.createServer(), ours: () => createServer({ requests: 'http' }), 'ours on threads': () => createServer({ engine: 'threads', requests: 'http' }) })) {
+  test(`${name}: a request whose body nobody reads ends and closes behind its answer`, { timeout: 60_000 }, async t => {
+    const events = []
+    const server = make()
+    const closed = new Promise(resolve => {
+      server.on('request', (request, response) => {
+        request.on('end', () => { events.push('end') })
+        request.on('close', () => {
+          events.push('close')
+          resolve()
+        })
+        // All of it has come by then.
+        setImmediate(() => { setImmediate(() => { response.end('ok') }) })
+      })
+    })
+    const answer = await answerTo(await listening(t, server), `POST / HTTP/1.1\r\n${HOST}connection: close\r\ncontent-length: 6\r\n\r\na body`)
+    assert.match(answer, /^HTTP\/1\.1 200 [^]*ok$/)
+    await closed
+    assert.deepEqual(events, ['end', 'close'])
+  })
+
+  test(`${name}: a refusal of a head that is too long may be an end without a word`, { timeout: 60_000 }, async t => {
+    const server = make()
+    server.maxHeadersCount = 10
+    // Node 20 leaves fields out in place of that.
+    server.on('request', (request, response) => { response.end() })
+    server.on('clientError', (error, socket) => { socket.end() })
+    const answer = await answerTo(await listening(t, server), `GET / HTTP/1.1\r\n${HOST}connection: close\r\n${'x: y\r\n'.repeat(20)}\r\n`)
+    if (Number.parseInt(process.versions.node, 10) >= 22) assert.equal(answer, '')
+  })
+
+  test(`${name}: the callback of a write whose response is destroyed in its turn gets an error`, { timeout: 60_000 }, async t => {
+    const server = make()
+    const written = new Promise(resolve => {
+      server.on('request', (request, response) => {
+        request.on('error', () => {})
+        response.write('x', resolve)
+        response.destroy()
+      })
+    })
+    const client = net.connect(await listening(t, server), '127.0.0.1')
+    client.on('error', () => {}).resume().write(`GET / HTTP/1.1\r\n${HOST}\r\n`)
+    assert.equal((await written).code, 'ERR_STREAM_DESTROYED')
+  })
+}

@@ -163,3 +163,37 @@ for (const [name, api] of Object.entries({ 'node:http2': http2, ours: { createSe
     assert.deepEqual(events, ['clientError', true, 'tlsClientError', true])
   })
 }
+
+/** Bytes below an established TLS connection, by what they are. */
+const NO_RECORDS = {
+  'text': 'GET / HTTP/1.1\r\nhost: a\r\n\r\n',
+  'a record that no key opens': Buffer.concat([Buffer.from([0x17, 3, 3, 0, 32]), Buffer.alloc(32)])
+}
+/** The code of the error that a server of `make` reports as `event` when `bytes` come below TLS. */
+async function codeBelow (t, make, event, isSession, bytes) {
+  const server = make(true)
+  const reported = new Promise(resolve => { server.on(event, error => { resolve(error.code) }) })
+  const port = await listening(t, server)
+  const below = net.connect(port, '127.0.0.1')
+  below.on('error', () => {})
+  t.after(() => { below.destroy() })
+  await once(below, 'connect')
+  const begun = once(server, isSession ? 'session' : 'secureConnection')
+  const above = tls.connect({ socket: below, rejectUnauthorized: false, ALPNProtocols: isSession ? ['h2'] : ['http/1.1'] })
+  above.on('error', () => {}).resume()
+  await once(above, 'secureConnect')
+  if (isSession) above.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])]))
+  await begun
+  below.write(bytes)
+  return await reported
+}
+for (const [original, face, event] of [['node:http', 'ours with requests of node:http', 'clientError'], ['node:http2', 'ours', 'sessionError']]) {
+  for (const [what, bytes] of Object.entries(NO_RECORDS)) {
+    test(`${face}: ${what} in the place of a record of TLS has the code of ${original}`, { timeout: 60_000 }, async t => {
+      const isSession = event === 'sessionError'
+      const expected = await codeBelow(t, SERVERS[original].make, event, isSession, bytes)
+      assert.match(expected, /^ERR_SSL_/)
+      assert.equal(await codeBelow(t, SERVERS[face].make, event, isSession, bytes), expected)
+    })
+  }
+}

@@ -1,5 +1,5 @@
-// Requests for an upgrade that have a body, as Docker's clients send them: the body comes first, and the bytes behind it
-// belong to the protocol that was switched to.
+// Requests for an upgrade that have a body, as Docker's clients send them: the bytes behind the body belong to the protocol that was
+// switched to. From Node.js 26 on the body is the request's, and before it comes first on the socket.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -7,6 +7,7 @@ import test from 'node:test'
 import { createServer } from 'trunkline'
 
 const BODY = '{"stdin":true}'
+const isOfRequest = Number.parseInt(process.versions.node, 10) >= 26
 const HEAD = `POST /attach HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: tcp\r\ncontent-length: ${BODY.length}\r\n\r\n`
 const SWITCH = 'HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: tcp\r\n\r\n'
 
@@ -38,6 +39,10 @@ for (const [name, pieces] of Object.entries(PIECES)) {
     let came = ''
     const { client, until, received } = await connected(t, (request, socket) => {
       socket.write(SWITCH)
+      if (isOfRequest) {
+        request.on('data', chunk => { came += chunk })
+        request.on('end', () => { socket.write(`<${request.complete}>`) })
+      }
       socket.on('data', chunk => {
         came += chunk
         socket.write(`<${chunk.length}>`)
@@ -82,4 +87,32 @@ test('an upgrade with a body that is refused is answered', async t => {
   client.write(HEAD + BODY)
   await once(client, 'end')
   assert.ok(received().startsWith('HTTP/1.1 403 Forbidden\r\n'), received())
+})
+
+test('a body whose reader is the socket alone does not hold up the bytes behind it', async t => {
+  const { client, until } = await connected(t, (request, socket) => {
+    let came = ''
+    socket.write(SWITCH)
+    socket.on('end', () => { socket.end() })
+    socket.on('data', chunk => {
+      came += chunk
+      if (came.endsWith('typed')) socket.write(`<${came}>`)
+    })
+  })
+  client.write(HEAD + BODY)
+  await until('\r\n\r\n')
+  client.write('typed')
+  await until(isOfRequest ? '<typed>' : `<${BODY}typed>`)
+})
+
+test('the body of a request whose client leaves in the middle of it is cut', { skip: isOfRequest ? false : 'the body is the socket\'s' }, async t => {
+  let report
+  const failed = new Promise(resolve => { report = resolve })
+  const { client } = await connected(t, (request, socket) => {
+    socket.on('error', () => {})
+    request.on('error', report).resume()
+    client.destroy()
+  })
+  client.write(HEAD + BODY.slice(0, 3))
+  assert.equal((await failed).code, 'ECONNRESET')
 })

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { checkNumber, checkObject, invalidType } from '../codes'
 import { notProvided } from '../../server/refused'
 import { checkListed } from '../options/custom_settings'
+import { checkWindow } from '../options/option_bounds'
 import { unsupportedProtocol } from './errors'
 import type { ClientSessionBounds } from './control'
 import { ClientHttp2Session, isAddress } from './session'
@@ -39,10 +40,11 @@ function socketTo (protocol: string, host: string, port: string, options: Given)
   throw unsupportedProtocol(protocol)
 }
 
-function checkOptions ({ maxOriginSetSize, strictSingleValueFields, remoteCustomSettings, paddingStrategy = 0 }: Given): void {
+function checkOptions ({ maxOriginSetSize, strictSingleValueFields, remoteCustomSettings, paddingStrategy = 0, connectionWindowSize }: Given): void {
   if (maxOriginSetSize != null) checkNumber(maxOriginSetSize, 'options.maxOriginSetSize')
   checkListed(remoteCustomSettings)
   if (strictSingleValueFields !== undefined && typeof strictSingleValueFields !== 'boolean') throw invalidType('options.strictSingleValueFields', 'of type boolean', strictSingleValueFields)
+  checkWindow(connectionWindowSize)
   if (paddingStrategy !== 0) throw notProvided(`paddingStrategy is ${paddingStrategy}; it must be PADDING_STRATEGY_NONE: nothing is padded`)
 }
 

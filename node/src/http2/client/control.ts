@@ -31,6 +31,9 @@ export interface ClientSessionBounds {
   maxSessionInvalidFrames?: number
   maxSettings?: number
   maxSendHeaderBlockLength?: number
+  /** The window of the connection, bytes. */
+  connectionWindowSize?: number
+  maxDeflateDynamicTableSize?: number
   maxOriginSetSize?: number | null
   strictSingleValueFields?: boolean
   /** Identifiers of the peer's settings of extensions that are shown. */
@@ -59,6 +62,8 @@ export abstract class SessionControl extends EventEmitter {
   /** Changes of ours that the peer has not acknowledged, oldest first. */
   protected readonly $changes: { settings: Http2Settings; callback?: SettingsCallback | undefined }[] = []
   protected $pendingAck = 0
+  /** A window of 0 was set last: a machine's is 1 at least. */
+  protected $isWindowZero = false
   protected readonly $pings: Pings
 
   constructor (protected readonly $options: ClientSessionBounds) {
@@ -131,6 +136,7 @@ export abstract class SessionControl extends EventEmitter {
   setLocalWindowSize (size: number): void {
     this.$check()
     checkInteger(size, 'windowSize', 0, 2 ** 31 - 1)
+    this.$isWindowZero = size === 0
     this.$machine?.setWindow(Math.max(size, 1))
     this.$plan()
   }

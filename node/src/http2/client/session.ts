@@ -152,7 +152,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     if (this.connecting || this.$isDestroyed) return {}
     const [effectiveLocalWindowSize, effectiveRecvDataLength, nextStreamID, localWindowSize, lastProcStreamID, remoteWindowSize, outboundQueueSize, deflateDynamicTableSize, inflateDynamicTableSize] = this.$machine!.state()
     return {
-      effectiveLocalWindowSize, effectiveRecvDataLength, nextStreamID, localWindowSize, lastProcStreamID, remoteWindowSize,
+      effectiveLocalWindowSize: this.$isWindowZero ? 0 : effectiveLocalWindowSize, effectiveRecvDataLength, nextStreamID, localWindowSize, lastProcStreamID, remoteWindowSize,
       outboundQueueSize, deflateDynamicTableSize, inflateDynamicTableSize
     }
   }

@@ -1,7 +1,7 @@
 // The settings of a client's session, as node:http2 has them.
 
 import { getPackedSettings } from 'node:http2'
-import { countOf, settingsMaxOf } from '../options/option_bounds'
+import { countOf, settingsMaxOf, windowOf } from '../options/option_bounds'
 import { extensionsOf } from '../options/custom_settings'
 import { changed, type Http2Settings } from '../options/settings'
 
@@ -35,10 +35,12 @@ interface Bounds {
   peerMaxConcurrentStreams?: number | undefined
   maxSessionInvalidFrames?: number | undefined
   maxSettings?: number | undefined
+  connectionWindowSize?: number | undefined
+  maxDeflateDynamicTableSize?: number | undefined
 }
 
 /** As `node/native/session/settings.rs` takes them. */
-export function machineSettings (settings: Http2Settings, { maxHeaderListPairs, peerMaxConcurrentStreams, maxSessionInvalidFrames, maxSettings }: Bounds): object {
+export function machineSettings (settings: Http2Settings, { maxHeaderListPairs, peerMaxConcurrentStreams, maxSessionInvalidFrames, maxSettings, connectionWindowSize, maxDeflateDynamicTableSize }: Bounds): object {
   const list = settings.maxHeaderSize ?? settings.maxHeaderListSize
   const whole = (value: unknown): number | undefined => typeof value === 'number' && value >= 0 ? Math.trunc(value) : undefined
   return {
@@ -49,6 +51,8 @@ export function machineSettings (settings: Http2Settings, { maxHeaderListPairs, 
     peerMaxConcurrentStreams: countOf(peerMaxConcurrentStreams),
     maxSessionInvalidFrames: countOf(maxSessionInvalidFrames),
     maxSettings: settingsMaxOf(maxSettings),
+    connectionWindowSize: windowOf(connectionWindowSize),
+    maxDeflateDynamicTableSize: countOf(maxDeflateDynamicTableSize),
     extensionSettings: extensionsOf(settings.customSettings)
   }
 }

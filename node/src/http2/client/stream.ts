@@ -32,6 +32,7 @@ export interface StreamOwner {
   readonly $machine: Machine | undefined
   readonly destroyed: boolean
   readonly $isStrict: boolean
+  readonly localSettings: { initialWindowSize?: number | undefined }
   /** The code of its end: the peer's GOAWAY, or its destruction. */
   readonly $endCode: number
   /** The peer's GOAWAY had an error's code, so that no stream is reset beside it. */
@@ -68,8 +69,9 @@ export class ClientHttp2Stream extends Duplex {
   $isClosed = false
   private $isAborted = false
   private $wantsBody = false
-  /** Bytes that were received and not taken by the reader. */
+  /** Bytes that were received and not taken by the reader, and all that were received. */
   private $untaken = 0
+  private $received = 0
   /** Reports trailers that were received, and the end with them. */
   private $report: (() => void) | undefined
   private $waitsForTrailers = false
@@ -114,7 +116,7 @@ export class ClientHttp2Stream extends Duplex {
 
   get state (): object {
     if (this.destroyed || this.$streamId === undefined) return {}
-    return stateOf(this.$isFinished, this.$isReceived)
+    return stateOf(this.$isFinished, this.$isReceived, this.$owner?.localSettings.initialWindowSize, this.$received, this.$received - this.$untaken)
   }
 
   /** Both sides have ended in order. */
@@ -290,10 +292,7 @@ export class ClientHttp2Stream extends Duplex {
   // Input from the peer.
 
   override _read (): void {
-    if (this.destroyed) {
-      this.push(null)
-      return
-    }
+    if (this.destroyed) return void this.push(null)
     this.$wantsBody = true
     this.$giveBack()
   }
@@ -335,6 +334,7 @@ export class ClientHttp2Stream extends Duplex {
     this.$touch()
     if (bytes.length > 0) {
       this.$untaken += bytes.length
+      this.$received += bytes.length
       this.$wantsBody = this.$inContext(() => this.push(bytes))
       if (this.$wantsBody) this.$giveBack()
     }

@@ -23,6 +23,16 @@ const OF_UPGRADES = new Set(['connection', 'upgrade', 'sec-websocket-accept'])
 const REASON_AT = 'HTTP/1.1 200 '.length
 const END_OF_HEAD = '\r\n\r\n'
 
+/** The body of a request that asks for an upgrade, where it is the request's and only what follows it is the socket's. */
+export interface BodyInFront {
+  onData: (chunk: Buffer) => void
+  onEnd: () => void
+  /** The rest does not come. */
+  onCut: () => void
+  /** A reader of the bytes behind it has room: it flows, as without a reader nothing would come behind it. */
+  flow: () => void
+}
+
 /** The bytes of an exchange that leaves HTTP, which `socket` carries. */
 export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   private readonly intake: Intake
@@ -31,6 +41,8 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   private waiting: ((error?: Error) => void)[] = []
   /** The next end is that of the body of the request, which asks for an upgrade over HTTP/1.1: other bytes follow behind a 101. */
   private awaitsBodyEnd: boolean
+  /** Undefined: there is none, or it has come, or the socket gets it. */
+  bodyInFront: BodyInFront | undefined
   /** Bytes that its listener has already, as `head`: the first that come. */
   skips = 0
   /** The head refuses the upgrade of a connection of HTTP/1.1, which ends behind it. */
@@ -39,7 +51,7 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   private refusal: { status: number; reason: string; fields: string; body: Buffer[] } | null = null
 
   /** `isBare`: no head stands before the bytes; `answers`: what is written is an answer, whatever its status. */
-  constructor (private readonly exchange: Exchange, protected readonly socket: Socket, isBare = false, private readonly answers = exchange.version >= HttpVersion.Http2) {
+  constructor (protected readonly exchange: Exchange, protected readonly socket: Socket, isBare = false, private readonly answers = exchange.version >= HttpVersion.Http2) {
     if (isBare) {
       this.head = null
       exchange.headSent = true
@@ -50,7 +62,10 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
     socket.$carry(this)
   }
 
-  read (): void { this.intake.read(this.socket) }
+  read (): void {
+    this.bodyInFront?.flow()
+    this.intake.read(this.socket)
+  }
 
   write (chunk: Buffer, done: (error?: Error) => void): void {
     const body = this.head === null ? chunk : this.writeHead(chunk)
@@ -122,6 +137,7 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
 
   $onData (chunk: Buffer): void {
     this.socket.$refresh()
+    if (this.bodyInFront !== undefined) return this.bodyInFront.onData(chunk)
     const skipped = Math.min(this.skips, chunk.length)
     if (skipped > 0) {
       this.skips -= skipped
@@ -132,6 +148,9 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   $onEnd (): void {
     if (this.awaitsBodyEnd) {
       this.awaitsBodyEnd = false
+      const { bodyInFront } = this
+      this.bodyInFront = undefined
+      bodyInFront?.onEnd()
       return
     }
     const { intake, socket } = this
@@ -145,6 +164,7 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   }
   $onClosed (_code?: number): void {
     this.socket.$gone()
+    this.bodyInFront?.onCut()
     // Destroyed before: only the writers get the error.
     for (const done of this.waiting.splice(0)) apart(() => { done(aborted()) })
   }

@@ -6,7 +6,8 @@ import { constants } from 'node:os'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { UpgradeBytes } from '../compat/upgrade'
 import { later } from '../callbacks/later'
-import { coded } from '../codes'
+import { ALERTS, hasNewNames } from '../../errors/failures'
+import { coded, OPENSSL, ofOpenSsl } from '../codes'
 import type { Socket } from './socket'
 
 /** The texts of llhttp's codes. */
@@ -39,6 +40,9 @@ const SESSION_ERRORS: Record<number, string> = {
 /** The addon's number for a peer that broke too many streams, which nghttp2 has none for. */
 const STREAM_ERRORS = 1
 const BAD_REQUEST = 400
+/** The codes of OpenSSL for bytes that begin no record of TLS: older and newer. */
+const NO_RECORD = 'ERR_SSL_WRONG_VERSION_NUMBER'
+const NO_RECORD_NEW = 'ERR_SSL_BAD_RECORD_TYPE'
 /** Answers of node:http by llhttp's code, where the rule has another one. */
 const STATUSES: Record<string, number> = { HPE_CHUNK_EXTENSIONS_OVERFLOW: 413 }
 const CANCEL = 8
@@ -69,8 +73,12 @@ export function clientError ({ code, packet, parsed }: Refused): ClientError {
   return Object.assign(new Error(`Parse Error: ${reason}`), { bytesParsed: parsed, code, reason, rawPacket: packet })
 }
 
-/** The error of a socket whose transport failed: its peer reset it, or takes nothing more. */
+/** The error of a socket whose transport failed: its peer reset it, takes nothing more, has sent an alert of TLS, of which `code` is the
+ * number, or what is no record of TLS. */
 export function transportError (code: string): ClientError {
+  const name = code === NO_RECORD && hasNewNames ? NO_RECORD_NEW : code
+  const ofTls = /^\d+$/.test(name) ? `${OPENSSL}${ALERTS[Number(name)] ?? 'TLSV1_ALERT'}` : name
+  if (ofTls.startsWith(OPENSSL)) return Object.assign(new Error(`TLS failed: ${ofTls}`), { code: ofTls, ...ofOpenSsl(ofTls) })
   const syscall = code === 'EPIPE' ? 'write' : 'read'
   const errno = -(constants.errno as Record<string, number>)[code]!
   return Object.assign(new Error(`${syscall} ${code}`), { errno, code, syscall })
@@ -122,6 +130,8 @@ export class LateBytes extends UpgradeBytes {
   override finish (done: () => void): void {
     this.socket.$of.shutDown()
     super.finish(done)
+    // Ended without an answer: nothing else ends the exchange, for which its connection waits.
+    if (!this.exchange.headSent) this.exchange.reset(CANCEL)
     // The request is over, and its connection the answer's.
     later(() => { this.next.$onClosed(CANCEL, false) })
   }

@@ -58,6 +58,7 @@ export interface SessionStream extends Tracked {
   /** The body of its request: whether it holds bytes that were not read. */
   readonly $intake: { readonly waits: boolean }
   readonly $isDraining: boolean
+  readonly id: number
   destroy: (error?: Error) => unknown
 }
 
@@ -81,6 +82,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   private $error: Error | undefined
   /** The window that was set last, and the one before it. */
   private $setWindow: { size: number; before: number } | undefined
+  /** A window of 0 was set last: an engine's is 1 at least. */
+  private $isWindowZero = false
   /** The largest window since the first that was set; 0: none was. */
   private $largestWindow = 0
   private $timer: Timer | undefined
@@ -168,7 +171,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     if (this.$isDestroyed) return {}
     const accounts = this.$accounts()
     return {
-      effectiveLocalWindowSize: accounts.receiveWindow,
+      effectiveLocalWindowSize: this.$isWindowZero ? 0 : accounts.receiveWindow,
       effectiveRecvDataLength: accounts.unread,
       nextStreamID: FIRST_OF_SERVERS,
       localWindowSize: accounts.receivable,
@@ -280,6 +283,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     const before = this.$connection.accounts().receiveWindow
     const asked = Math.max(size, 1)
     if (!this.$connection.control(ControlFrame.Window, undefined, asked)) return
+    this.$isWindowZero = size === 0
     this.$setWindow = before === asked ? undefined : { size: asked, before }
     this.$largestWindow = Math.max(this.$largestWindow, asked, WINDOW_INITIAL)
   }
@@ -293,6 +297,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   altsvc (alt: string, of?: unknown): void {
     this.$check()
     const [payload, stream] = altSvcOf(alt, of)
+    // As with node:http2 nothing is sent of a stream that is not open.
+    if (stream !== 0 && ![...this.$streams].some(({ id }) => id === stream)) return
     this.$connection.control(ControlFrame.AltSvc, payload, stream)
   }
 

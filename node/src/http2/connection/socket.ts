@@ -98,7 +98,9 @@ export class Socket extends Duplex {
 
   /** Its end is a reset of TCP, where it has the connection for itself. */
   resetAndDestroy (): this {
-    if (!this.destroyed && !this.$isCarrying && this.$of.version < HTTP2) this.$ends = () => { this.$of.abort(undefined, true) }
+    const reset = (): void => { this.$of.abort(undefined, true) }
+    // Bytes that were written before have to go first: node's sockets give it to the system at once.
+    if (!this.destroyed && this.$of.version < HTTP2) this.$ends = () => { setImmediate(reset) }
     return this.destroy()
   }
 

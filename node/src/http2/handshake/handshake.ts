@@ -3,9 +3,7 @@
 import { HandshakeFailure } from '../../channel/codes'
 import { ALERTS } from '../../errors/failures'
 import type { FailedHandshake } from '../../server/callbacks'
-
-/** The beginning of the codes of OpenSSL's errors. */
-const OPENSSL = 'ERR_SSL_'
+import { OPENSSL, ofOpenSsl } from '../codes'
 
 const CODES: Record<number, string> = {
   [HandshakeFailure.Timeout]: 'ERR_TLS_HANDSHAKE_TIMEOUT',
@@ -25,9 +23,4 @@ export function handshakeError ({ kind, alert, text, error }: FailedHandshake): 
   if (error !== undefined) return error
   const code = kind === HandshakeFailure.Alert ? `${OPENSSL}${ALERTS[alert] ?? 'TLSV1_ALERT'}` : CODES[kind] ?? 'ERR_SSL_HANDSHAKE_FAILURE'
   return Object.assign(new Error(text), { code, ...ofOpenSsl(code) })
-}
-
-/** The members that node gives the errors of OpenSSL: its code is made of the reason. */
-function ofOpenSsl (code: string): { library?: string; reason?: string } {
-  return code.startsWith(OPENSSL) ? { library: 'SSL routines', reason: code.slice(OPENSSL.length).toLowerCase().replaceAll('_', ' ') } : {}
 }

@@ -1,6 +1,8 @@
 // Bounds that a program gives by options of node:http2, brought into the range that the engine has. Programs write "no bound" as any large
 // number, as grpc-js does with `maxSessionMemory: Number.MAX_SAFE_INTEGER`: none may keep a server from listening.
 
+import { checkInteger } from '../codes'
+
 /** The default of node:http2. */
 const SETTINGS_DEFAULT = 32
 /** The highest count that the engine keeps, of 32 bits. */
@@ -24,6 +26,18 @@ export const memoryOf = (megabytes: unknown): number | undefined =>
 
 /** Settings that a SETTINGS frame of the peer may have, by the option `maxSettings`. */
 export const settingsMaxOf = (given: unknown): number => countOf(given, 1) ?? SETTINGS_DEFAULT
+
+/** The largest window (RFC 9113 section 6.9.1). */
+const WINDOW_MAX = 2 ** 31 - 1
+/** From this line on node has the option `connectionWindowSize`. */
+const WINDOWS_FROM = 26
+const hasWindows = Number.parseInt(process.versions.node, 10) >= WINDOWS_FROM
+
+/** Throws for a `connectionWindowSize` that cannot be, where node does. */
+export function checkWindow (given: unknown): void { if (hasWindows && given !== undefined) checkInteger(given, 'options.connectionWindowSize', 1, WINDOW_MAX) }
+
+/** The window of a connection by the option `connectionWindowSize`, bytes; undefined: none is given, or none that can be. */
+export const windowOf = (given: unknown): number | undefined => Number.isInteger(given) && (given as number) >= 1 && (given as number) <= WINDOW_MAX ? given as number : undefined
 
 /** Bytes of a head that may be sent, by the option `maxSendHeaderBlockLength`. */
 export const sentHeadMaxOf = (given: unknown): number | undefined => within(given, 0, Number.MAX_SAFE_INTEGER)

@@ -9,6 +9,12 @@ export type Http2Settings = NodeSettings & { maxHeaderSize?: number | undefined;
 const UNLIMITED = 2 ** 32 - 1
 /** The window of a stream, and of a connection, that begins (RFC 9113 section 6.9.2). */
 export const WINDOW_INITIAL = 65_535
+/** Bytes that the peer may still send on a stream with a window of `window` bytes, of which it has sent `received` and a reader has
+ * taken `taken`: as with node:http2 they are given back by halves of the window. */
+export function windowLeft (window = WINDOW_INITIAL, received = 0, taken = 0): number {
+  const half = Math.max(Math.floor(window / 2), 1)
+  return Math.max(window - received + Math.floor(taken / half) * half, 0)
+}
 /** Both sides' settings before either has sent any. */
 export const INITIAL: Http2Settings = {
   headerTableSize: 4096,

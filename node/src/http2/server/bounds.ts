@@ -1,9 +1,22 @@
 // The engine's limits, timeouts and windows by the settings of HTTP/2, the members of a server and its options, of which the last go
 // before the others.
 
+import http from 'node:http'
 import type { Settings } from 'node:http2'
 import type { Limits, Timeouts, Windows } from '../../server/bounds'
 import type { CompatServerOptions, OwnServer } from './compat_options'
+
+/** Fields of a request that node:http takes without `maxHeadersCount`. */
+export const HTTP1_FIELDS_MAX = 1000
+/** The default of `limits.fieldSectionBytesMax` (`core/src/limits.rs`). */
+const SECTION_BYTES_DEFAULT = 65_536
+/** Bytes that a field counts for beside its name and value (RFC 9113 section 6.5.2), and those of all fields of a head at most. */
+const FIELD_OVERHEAD_BYTES = 32
+const OVERHEAD_BYTES_MAX = 64 * 1024
+/** Bytes of a head of HTTP/1.1 beside its target, names and values: a method and a version, and a colon, a space and a line end for
+ * each field. */
+const LINE_BYTES = 64
+const FIELD_BYTES = 4
 
 /** RFC 9113 section 6.9.2, as node:http2 has it. */
 const WINDOW_DEFAULT = 65_535
@@ -43,8 +56,17 @@ export function http1Fields ({ maxHeadersCount: most }: OwnServer, { http1Fields
   return { http1FieldCountMax: most === 0 ? FIELDS_MAX : Math.min(Math.max(Math.trunc(most), least), FIELDS_MAX) }
 }
 
-/** Settings of HTTP/2 that are limits of the engine's. */
-export function limitsOf (settings: Settings, options: CompatServerOptions): Limits {
+/** The limits of a head of HTTP/1.1 with at most `fieldsMax` fields, of which each has a byte. `bytes`: of its target, names and values, as
+ * node:http counts them, and as those are counted that come within the limits. */
+function headLimits (bytes: number, fieldsMax: number): Limits {
+  const fields = Math.min(fieldsMax, bytes)
+  const section = bytes + Math.min(fields * FIELD_OVERHEAD_BYTES, OVERHEAD_BYTES_MAX)
+  // Sections of every version have one limit: it only gives way to a higher one.
+  return { headBytesMax: bytes + LINE_BYTES + fields * FIELD_BYTES, targetBytesMax: bytes, ...(section > SECTION_BYTES_DEFAULT ? { fieldSectionBytesMax: section } : {}) }
+}
+
+/** Settings of HTTP/2 that are limits of the engine's, and the limits of a head. */
+export function limitsOf (settings: Settings, server: OwnServer, options: CompatServerOptions): Limits {
   const limits: Limits = {}
   const { maxConcurrentStreams, maxHeaderListSize, maxHeaderSize } = settings as Settings & { maxHeaderSize?: number }
   if (maxConcurrentStreams !== undefined) {
@@ -56,7 +78,8 @@ export function limitsOf (settings: Settings, options: CompatServerOptions): Lim
   if (headerTableSize !== undefined) limits.headerTableBytesMax = headerTableSize
   const list = maxHeaderSize ?? maxHeaderListSize
   if (list !== undefined) limits.fieldSectionBytesMax = list
-  return { ...limits, ...options.limits }
+  const { http1FieldCountMax = options.limits.fieldCountMax ?? HTTP1_FIELDS_MAX } = http1Fields(server, options)
+  return { ...limits, ...headLimits(options.http1.headBytesMax ?? http.maxHeaderSize, http1FieldCountMax), ...options.limits }
 }
 
 /** The windows, with that of a stream by its setting. */

@@ -234,7 +234,7 @@ export class CompatServer {
       handsOverRefusals: true,
       extendedConnect: settings.enableConnectProtocol === true,
       extensionSettings: extensionsOf(settings.customSettings),
-      limits: limitsOf(settings, options),
+      limits: limitsOf(settings, this.server, options),
       windows: windowsOf(settings, options),
       timeouts: options.timeouts,
       http1Timeouts: http1Timeouts(this.server, options),

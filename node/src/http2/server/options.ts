@@ -12,23 +12,12 @@ import { checkObject, invalidType, invalidValue } from '../codes'
 import { checkListed } from '../options/custom_settings'
 import type { Chooser } from '../handshake/client_hello'
 import { takesHostless, uniqueOf, warnStrict, type HttpOptions, type Http1Options, type OwnHttp1 } from './http1_options'
-import { countOf, memoryOf, sentHeadMaxOf, settingsMaxOf } from '../options/option_bounds'
+import { countOf, memoryOf, sentHeadMaxOf, settingsMaxOf, windowOf } from '../options/option_bounds'
+import { HTTP1_FIELDS_MAX } from './bounds'
 import type { CompatServerOptions } from './compat_options'
 
 /** The fewest pairs of a request: the pseudo-headers alone are as many. */
 const HEADER_PAIRS_MIN = 4
-
-/** Fields of a request that node:http takes without `maxHeadersCount`. */
-const HTTP1_FIELDS_MAX = 1000
-/** The default of `limits.fieldSectionBytesMax` (`core/src/limits.rs`). */
-const SECTION_BYTES_DEFAULT = 65_536
-/** Bytes that a field counts for beside its name and value (RFC 9113 section 6.5.2). */
-const FIELD_OVERHEAD_BYTES = 32
-/** As many have nearly all heads. */
-const USUAL_FIELDS_MAX = 128
-/** Bytes of a head of HTTP/1.1 beside its target, names and values: a method and a version, and a colon, a space and a
- * line end for each field. */
-const HEAD_BYTES_BESIDE = 64 + USUAL_FIELDS_MAX * 4
 
 /** Streams that a peer is taken to allow until its settings have come. */
 const PEER_STREAMS_MAX = 100
@@ -138,24 +127,18 @@ export function checkSettings (settings: Settings | undefined): void {
 
 /** Options of node:http2 that are limits of the engine's. */
 function limitsOf (options: Http2ServerOptions & Untyped): Limits {
-  const { maxHeaderListPairs: pairs, streamResetBurst: burst, streamResetRate: perSecond, maxSessionInvalidFrames: invalid, maxSessionRejectedStreams: rejected } = options
+  const { maxHeaderListPairs: pairs, maxDeflateDynamicTableSize: table, streamResetBurst: burst, streamResetRate: perSecond, maxSessionInvalidFrames: invalid, maxSessionRejectedStreams: rejected } = options
   const found: Record<string, unknown> = {
     settingsPerFrameMax: settingsMaxOf(options.maxSettings),
     streamErrorsMax: countOf(invalid),
     refusedStreamsMax: countOf(rejected),
     queuedBytesMax: memoryOf(options.maxSessionMemory),
-    fieldCountMax: countOf(pairs, HEADER_PAIRS_MIN)
+    fieldCountMax: countOf(pairs, HEADER_PAIRS_MIN),
+    encoderTableBytesMax: countOf(table)
   }
   // Node applies the two only together.
   if (burst !== undefined && perSecond !== undefined) found.resets = { burst: countOf(burst), perSecond: countOf(perSecond) }
   return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined))
-}
-
-/** The limits of a head of HTTP/1.1. `bytes`: of its target, names and values, as node:http counts them. */
-function headLimits (bytes: number): Limits {
-  const section = bytes + HTTP1_FIELDS_MAX * FIELD_OVERHEAD_BYTES
-  // Sections of every version have one limit: it only gives way to a higher one.
-  return { headBytesMax: bytes + HEAD_BYTES_BESIDE, targetBytesMax: bytes, ...(section > SECTION_BYTES_DEFAULT ? { fieldSectionBytesMax: section } : {}) }
 }
 
 function engineOf (value: unknown): Engine | undefined {
@@ -175,6 +158,7 @@ interface Untyped {
   maxSettings?: number
   maxOutstandingSettings?: number
   maxSendHeaderBlockLength?: number
+  connectionWindowSize?: number
   strictSingleValueFields?: boolean
 }
 
@@ -182,6 +166,7 @@ export function compatServerOptions (options: Http2ServerOptions & Untyped & Htt
   const { http1Options = {} } = options
   const ofHttp: HttpOptions = options.requests === 'http' ? options : {}
   const isHttp = options.requests === 'http'
+  const ownWindow = windowOf(options.connectionWindowSize)
   return {
     settings: options.settings ?? {},
     drainTimeout: deadlineOf(options.drainTimeout),
@@ -192,9 +177,9 @@ export function compatServerOptions (options: Http2ServerOptions & Untyped & Htt
     proxyProtocol: options.proxyProtocol,
     forwarding: options.forwarding,
     requests: options.requests,
-    limits: { ...(isHttp ? { fieldCountMax: HTTP1_FIELDS_MAX } : {}), ...limitsOf(options), ...headLimits(own.maxHeaderSize || http.maxHeaderSize), ...options.limits },
+    limits: { ...(isHttp ? { fieldCountMax: HTTP1_FIELDS_MAX } : {}), ...limitsOf(options), ...options.limits },
     http1FieldsMax: options.limits?.fieldCountMax === undefined ? HTTP1_FIELDS_MAX : undefined,
-    windows: options.windows,
+    windows: { ...(ownWindow === undefined ? {} : { connection: ownWindow }), ...options.windows },
     shedding: options.shedding,
     timeouts: { ...(options.handshakeTimeout === undefined ? {} : { handshake: options.handshakeTimeout }), ...options.timeouts },
     unknownProtocolTimeout: options.unknownProtocolTimeout ?? UNKNOWN_PROTOCOL_MS,
@@ -215,7 +200,7 @@ export function compatServerOptions (options: Http2ServerOptions & Untyped & Htt
       ServerResponse: (http1Options.ServerResponse ?? options.Http1ServerResponse ?? ofHttp.ServerResponse ?? http.ServerResponse) as typeof http.ServerResponse,
       joinDuplicateHeaders: own.joinDuplicateHeaders,
       rejectNonStandardBodyWrites: own.rejectNonStandardBodyWrites === true,
-      headBytesMax: own.maxHeaderSize || undefined,
+      headBytesMax: own.maxHeaderSize || http.maxHeaderSize,
       unique: uniqueOf(own)
     }
   }

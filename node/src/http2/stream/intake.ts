@@ -33,6 +33,10 @@ export class Intake {
   private isEndGiven: boolean
   /** The body has been read from. */
   didRead = false
+  /** Bytes that have come. */
+  received = 0
+  /** Those of them that were taken. */
+  taken = 0
 
   /** `goesOn`: bytes come although the request has no body. */
   constructor (private readonly exchange: Exchange, goesOn = false) { this.isWhole = this.isEndGiven = !exchange.hasBody && !goesOn }
@@ -53,6 +57,7 @@ export class Intake {
   share (): void { this.isShared = this.isGathering = true }
 
   onData (chunk: Buffer): void {
+    this.received += chunk.length
     if (this.isDropped) this.take(chunk.length)
     else if (this.held.length > 0 || !this.hasRoom) this.held.push(chunk)
     else this.give(chunk)
@@ -117,7 +122,11 @@ export class Intake {
     this.isReleased = true
   }
 
-  private take (bytes: number): void { if (!this.isReleased) this.exchange.take(bytes) }
+  private take (bytes: number): void {
+    if (this.isReleased) return
+    this.taken += bytes
+    this.exchange.take(bytes)
+  }
 
   /** Ends the readers, once nothing is held. */
   private settle (): void {

@@ -16,7 +16,7 @@ import { cutRequest, destroy, markClosed, onClosed, type EndingStream } from './
 import type { Face } from './face'
 import type { WrittenPieces } from './piped_file'
 import { respondWithDescriptor, respondWithFile, type FileResponseOptions } from './file'
-import { WINDOW_INITIAL } from '../options/settings'
+import { windowLeft } from '../options/settings'
 import { Intake } from './intake'
 import { later } from '../callbacks/later'
 import { longEnd, longWrite, makeLazy, readableOf, writableLengthOf } from './lazy_duplex'
@@ -123,7 +123,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
     const isWhole = this.$intake.isWhole
     // Numbers of node:http2: open, half closed by us, by the peer; closed.
     const state = done ? (isWhole ? 7 : 5) : isWhole ? 6 : 2
-    return { state, weight: 16, sumDependencyWeight: 0, localClose: done ? 1 : 0, remoteClose: isWhole ? 1 : 0, localWindowSize: WINDOW_INITIAL }
+    return { state, weight: 16, sumDependencyWeight: 0, localClose: done ? 1 : 0, remoteClose: isWhole ? 1 : 0, localWindowSize: windowLeft(this.$of?.localSettings.initialWindowSize, this.$body?.received, this.$body?.taken) }
   }
   get sentHeaders (): Headers | undefined {
     if (typeof this.$sent === 'function') this.$sent = this.$sent() as Headers

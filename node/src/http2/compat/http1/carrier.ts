@@ -8,14 +8,14 @@ import { checkLength } from '../../../server/exchange'
 import type { Exchange, ServerExchangeCallbacks } from '../../../server/exchange'
 import { asked } from '../../callbacks/asked'
 import { showResponse } from '../../channels'
-import { aborted } from '../../codes'
+import { aborted, plain } from '../../codes'
 import { LateBytes, refusalOf, requestTimeout } from '../../connection/broken'
 import { Intake } from '../../stream/intake'
 import { pipeFile, unpipeFile, type WrittenPieces } from '../../stream/piped_file'
 import { later } from '../../callbacks/later'
 import { RawAnswer } from '../raw_answer'
 import { asUtf8, fieldsOf, lastHead, reasonOf } from './fields'
-import { carried, NEEDS_DRAIN, originals, takesBadHints, type EndNotifier, type Request, type Response } from './members'
+import { carried, DETACH_SIGNAL, NEEDS_DRAIN, originals, takesBadHints, type EndNotifier, type Request, type Response } from './members'
 import type { Stage } from './stage'
 
 const CANCEL = 8
@@ -129,7 +129,9 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
       else this.pieces.push(bytes)
     }
     // As with node, an end behind the end of the connection finishes nothing.
-    if (typeof done === 'function' && !this.response.destroyed) this.waiting.push(asked('WRITEWRAP', done))
+    const isGone = data.length === 0 && this.socket.destroyed
+    if (typeof done === 'function' && !isGone && !this.response.destroyed) this.waiting.push(asked('WRITEWRAP', done))
+    if (isGone) return false
     this.plan()
     if (this.unsent <= this.exchange.pendingMax) return true
     this.drains ??= asked('WRITEWRAP', () => { this.response.emit('drain') })
@@ -153,7 +155,17 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   /** A response that is not complete at the end of the turn is sent piece by piece. */
   endTurn (): void {
     this.isPlanned = false
-    if (!this.isFinished) this.flush()
+    if (this.isFinished) return
+    if (this.response.destroyed || this.socket.destroyed) this.lose()
+    else this.flush()
+  }
+
+  /** It was destroyed in the turn in which it was written: as with node its writers get the error. */
+  private lose (): void {
+    this.pieces = []
+    const { errored } = this.response as unknown as { errored?: Error | null }
+    const error = errored ?? this.socket.errored ?? plain('ERR_STREAM_DESTROYED')
+    for (const done of this.waiting.splice(0)) apart(() => { done(error) })
   }
 
   private flush (): void {
@@ -180,6 +192,10 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
 
   finish (): void {
     if (this.isFinished) return
+    if (this.socket.destroyed) {
+      this.isFinished = true
+      return this.lose()
+    }
     const trailers = this.response._trailer ? fieldsOf(`\r\n${this.response._trailer}`, this.exchange.version < HttpVersion.Http2) : ''
     if (this.head !== null && trailers === '') {
       const { status, text, reason } = this.head
@@ -205,6 +221,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
 
   /** Sends a head once it is whole: programs write it in pieces, too. */
   sendInformational (piece: string): void {
+    if (this.socket.destroyed) return
     this.informational += piece
     if (!this.informational.endsWith('\r\n\r\n')) return
     const head = this.informational
@@ -222,8 +239,13 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   onFinish (): void {
     const { request, response, server, socket } = this
     showResponse(request, response, socket, server)
+    if (DETACH_SIGNAL !== undefined) (request as unknown as Record<symbol, (() => void) | undefined>)[DETACH_SIGNAL]?.()
     const isUnread = !request._consuming && !request._readableState.resumeScheduled
-    if (isUnread) request._dump()
+    if (isUnread) {
+      request._dump()
+      // From Node 26 on one that is complete is only looked at, but its body may still wait here.
+      request.resume()
+    }
     if (socket._httpMessage === response) response.detachSocket(socket as never)
     socket.$ahead = undefined
     socket.$answered()

@@ -93,5 +93,7 @@ export const takesBadHints = (() => {
     return false
   }
 })()
+/** The method of a request, from Node 24 on, by which the end of its connection is none of its `signal` any more. */
+export const DETACH_SIGNAL = symbolOf(http.IncomingMessage.prototype, 'kDetachAbortSignal')
 /** Says that a writer shall wait. */
 export const NEEDS_DRAIN = symbolOf(sample, 'kNeedDrain')

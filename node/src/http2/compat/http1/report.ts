@@ -28,7 +28,7 @@ function hasTooManyFields (exchange: Exchange, fieldsMax: unknown): boolean {
 
 /** Whether a head is as long as `maxHeaderSize` allows none to be: node counts its target, names and values, and the engine all of its bytes. */
 function isTooLong (exchange: Exchange, bytesMax: number | undefined): boolean {
-  if (bytesMax === undefined) return false
+  if (bytesMax === undefined || exchange.headLength < bytesMax) return false
   return exchange.rawFields().reduce((bytes, text) => bytes + text.length, targetOf(exchange).length) >= bytesMax
 }
 
@@ -39,11 +39,19 @@ function refusalCodeOf (exchange: Exchange, fieldsMax: unknown, bytesMax: number
   return hasTooManyFields(exchange, fieldsMax) || isTooLong(exchange, bytesMax) ? [FIELDS_TOO_LARGE, 'HPE_HEADER_OVERFLOW'] : undefined
 }
 
+/** A head as its client has sent it, except for blanks. */
+function packetOf (exchange: Exchange): Buffer {
+  const lines = [`${exchange.method} ${targetOf(exchange)} HTTP/1.${exchange.isHttp10 ? 0 : 1}`]
+  const raw = exchange.rawFields()
+  for (let at = 0; at < raw.length; at += 2) lines.push(`${raw[at]}: ${raw[at + 1]}`)
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+}
+
 /** Tells of a head that is not served, or refuses it. */
 function refuse (server: EndNotifier, exchange: Exchange, shared: Socket, [status, code]: [status: number, code: string]): void {
   const socket = isFree(shared) ? shared.$leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
   new LateBytes(exchange, socket, { $onData () {}, $onEnd () {}, $onRoom () {}, $onClosed () {} })
-  const error = clientError({ code, status, packet: Buffer.alloc(0), parsed: 0 })
+  const error = clientError({ code, status, packet: packetOf(exchange), parsed: 0 })
   if (!server.emit('clientError', error, socket)) socket.end(refusalOf(status))
 }
 

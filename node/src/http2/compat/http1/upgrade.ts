@@ -5,23 +5,35 @@ import type { IncomingMessage } from 'node:http'
 import { HttpVersion } from '../../../channel/codes'
 import type { Exchange } from '../../../server/exchange'
 import { Socket, socketOf } from '../../connection/socket'
-import { UpgradeBytes, wantedUpgrade } from '../upgrade'
-import type { EndNotifier, Http1 } from './members'
+import { aborted } from '../../codes'
+import { Intake } from '../../stream/intake'
+import { UpgradeBytes, wantedUpgrade, type BodyInFront } from '../upgrade'
+import type { EndNotifier, Http1, Request } from './members'
 import { requestOf } from './request'
 import { isFree } from './stage'
 
+/** From this line on the body of a request that asks for an upgrade is the request's; before, it comes in front of the other bytes
+ * of the socket. */
+const READS_BODIES_FROM = 26
+const readsBodies = Number.parseInt(process.versions.node, 10) >= READS_BODIES_FROM
+
 /**
  * The arguments of `upgrade` listeners for a request that leaves HTTP. An extended CONNECT is
- * presented as an HTTP/1.1 upgrade, which such programs expect. `shared`: the socket of its connection.
+ * presented as an HTTP/1.1 upgrade, which such programs expect. `shared`: the socket of its connection; `hasBody`: the body is
+ * the request's.
  */
-export function upgradeOf (exchange: Exchange, http1: Http1, shared?: Socket): [request: IncomingMessage, socket: Socket, head: Buffer, bytes: UpgradeBytes] {
+export function upgradeOf (exchange: Exchange, http1: Http1, shared?: Socket, hasBody = false): [request: IncomingMessage, socket: Socket, head: Buffer, bytes: UpgradeBytes] {
   const head = exchange.upgradeHead ?? Buffer.alloc(0)
   const socket = isFree(shared) ? shared.$leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
   const bytes = new UpgradeBytes(exchange, socket)
-  bytes.skips = head.length
+  bytes.skips = hasBody ? 0 : head.length
   const request = requestOf(exchange, socket, http1)
   if (exchange.version >= HttpVersion.Http2) request.method = 'GET'
   ;(request as unknown as { upgrade: boolean }).upgrade = true
+  if (hasBody) {
+    bytes.bodyInFront = bodyOf(exchange, request)
+    return [request, socket, Buffer.alloc(0), bytes]
+  }
   request.complete = true
   request.push(null)
   return [request, socket, head, bytes]
@@ -40,8 +52,27 @@ export function reportUpgrade (server: EndNotifier, exchange: Exchange, http1: H
   return true
 }
 
+/** The body of `request`, which it reads. */
+function bodyOf (exchange: Exchange, request: Request): BodyInFront {
+  const intake = new Intake(exchange)
+  request._read = () => {
+    request._consuming = true
+    intake.read(request)
+  }
+  return {
+    onData: chunk => { intake.onData(chunk) },
+    onEnd: () => {
+      request.complete = true
+      intake.onEnd()
+    },
+    onCut: () => { request.destroy(aborted()) },
+    flow: () => { request.resume() }
+  }
+}
+
 function emitUpgrade (server: EndNotifier, event: string, exchange: Exchange, http1: Http1, shared?: Socket): void {
-  const [request, socket, head] = upgradeOf(exchange, http1, shared)
+  const hasBody = readsBodies && event === 'upgrade' && exchange.version < HttpVersion.Http2 && exchange.hasBody
+  const [request, socket, head] = upgradeOf(exchange, http1, shared, hasBody)
   server.emit(event, request, socket, head)
 }
 

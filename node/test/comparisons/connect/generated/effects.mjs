@@ -246,4 +246,55 @@ const programs = {
     await closing(session)
   }
 }
+/** A session with a window of its connection (from Node.js 26 on), as both sides see it. */
+const window = size => async ({ connect }, t) => {
+  let report
+  const opened = new Promise(resolve => { report = resolve })
+  const { url } = await t.serve('node', { listeners: { stream: ok, session: report } })
+  const session = t.open(connect, url, { connectionWindowSize: size })
+  const log = t.log('client')
+  await t.watch(session.request())
+  log(session.state.effectiveLocalWindowSize, session.state.localWindowSize)
+  t.log('server')((await opened).state.remoteWindowSize)
+  session.close()
+  await closing(session)
+}
+if (Number.parseInt(process.versions.node, 10) >= 26) {
+  for (const size of [65_535, 70_000, 2 ** 20, 2 ** 31 - 1]) programs[`connectionWindowSize ${size}`] = window(size)
+  for (const size of [0, -1, 1.5, 2 ** 31, NaN, '1', null, true]) programs[`connectionWindowSize ${typeof size} ${size}`] = async ({ connect }, t) => {
+    const { url } = await t.serve('node')
+    t.attempt(t.log('client'), 'connect', () => { t.open(connect, url, { connectionWindowSize: size }) })
+  }
+}
+/** The window of a stream as its reader sees it: none reads, and then one does. */
+const streamWindow = (bytes, options) => async ({ connect }, t) => {
+  const { url } = await t.serve('node', { listeners: { stream: stream => { stream.on('error', () => {}); stream.respond(); stream.end(Buffer.alloc(bytes)) } } })
+  const session = t.open(connect, url, options)
+  const stream = session.request()
+  const log = t.log('client')
+  await new Promise(resolve => { stream.on('response', resolve) })
+  await new Promise(resolve => { stream.once('readable', resolve) })
+  log(stream.state.localWindowSize)
+  const ended = t.watch(stream)
+  stream.on('end', () => { log(stream.state.localWindowSize) })
+  stream.resume()
+  await ended
+  log(stream.state)
+  session.close()
+  await closing(session)
+}
+for (const bytes of [0, 1, 1000, 10_000]) programs[`state of a stream of ${bytes} bytes`] = streamWindow(bytes, {})
+programs['state of a stream with a window of its own'] = streamWindow(1000, { settings: { initialWindowSize: 100_000 } })
+programs['setLocalWindowSize 0'] = async ({ connect }, t) => {
+  const { url } = await t.serve('node', { listeners: { stream: ok } })
+  const session = t.open(connect, url)
+  await new Promise(resolve => { session.once('connect', resolve) })
+  for (const size of [0, 100_000, 0]) {
+    session.setLocalWindowSize(size)
+    t.log('client')(session.state.effectiveLocalWindowSize)
+  }
+  await t.watch(session.request())
+  session.close()
+  await closing(session)
+}
 export default programs

@@ -176,6 +176,58 @@ const programs = {
   'respond, sendDate false': exchange({}, { serve: stream => { stream.respond({}, { sendDate: false }); stream.end() } }),
   'pushStream to a client that takes none': exchange({}, { client: { settings: { enablePush: false } }, serve: (stream, log) => { log(stream.pushAllowed); stream.respond(); stream.end() } })
 }
+/** The window of a connection, as both sides see it. */
+const window = size => async (http2, t) => {
+  const server = http2.createServer({ connectionWindowSize: size })
+  const opened = new Promise(resolve => { server.once('session', resolve) })
+  server.on('stream', stream => { stream.respond(); stream.end('ok') })
+  const client = await t.open(server)
+  await t.show(client)
+  const { state } = await opened
+  t.log('server')(state.effectiveLocalWindowSize, state.localWindowSize)
+  t.log('client')(client.state.remoteWindowSize)
+}
+if (LINE >= 26) {
+  for (const size of [65_535, 70_000, 2 ** 20, 2 ** 31 - 1]) programs[`connectionWindowSize ${size}`] = window(size)
+  for (const size of [0, -1, 1.5, 2 ** 31, NaN, '1', null, true]) programs[`connectionWindowSize ${typeof size} ${size}`] = async (http2, t) => { t.attempt(t.log('server'), 'createServer', () => { http2.createServer({ connectionWindowSize: size }) }) }
+}
+/** The window of a stream whose request has a body: before it is read, and behind it. */
+const streamWindow = (bytes, settings) => async (http2, t) => {
+  const server = http2.createServer({ settings })
+  const log = t.log('server')
+  server.on('stream', stream => {
+    stream.once('readable', () => {
+      log(stream.state.localWindowSize)
+      stream.resume().on('end', () => { log(stream.state.localWindowSize); stream.respond(); stream.end('ok') })
+    })
+  })
+  await t.show(await t.open(server), { headers: { ':method': 'POST' }, body: Buffer.alloc(bytes) })
+}
+for (const bytes of [1, 1000, 10_000]) programs[`state of a stream of ${bytes} bytes`] = streamWindow(bytes, {})
+programs['state of a stream with a window of its own'] = streamWindow(1000, { initialWindowSize: 100_000 })
+programs['setLocalWindowSize 0'] = async (http2, t) => {
+  const server = http2.createServer()
+  server.on('session', session => {
+    for (const size of [0, 100_000, 0]) {
+      session.setLocalWindowSize(size)
+      t.log('server')(session.state.effectiveLocalWindowSize)
+    }
+  })
+  server.on('stream', stream => { stream.respond(); stream.end('ok') })
+  await t.show(await t.open(server))
+}
+for (const of of [1, 3, 'https://a.test']) {
+  for (const event of ['session', 'stream']) {
+    programs[`altsvc of ${of} in a listener of ${event}`] = async (http2, t) => {
+      const server = http2.createServer()
+      server.on(event, one => { (one.session ?? one).altsvc('h2=":8000"', of) })
+      server.on('stream', stream => { stream.respond(); stream.end('ok') })
+      const client = await t.open(server)
+      client.on('altsvc', (...given) => { t.log('client')('altsvc', ...given) })
+      await t.show(client)
+    }
+  }
+}
 if (LINE >= 24) {
   for (const isStrict of [true, false]) {
     programs[`strictSingleValueFields ${isStrict}, two values`] = exchange({ strictSingleValueFields: isStrict }, {
