@@ -158,3 +158,30 @@ async fn what_came_before_a_write_failed_is_read_and_the_connection_ends_behind_
         "not an end in order"
     );
 }
+
+#[tokio::test]
+async fn a_client_that_has_ended_its_side_is_gone_once_a_write_to_it_fails() {
+    let (mut io, mut far, now) = served();
+    far.write_all(GET).await.unwrap();
+    far.shutdown().await.unwrap();
+    read(&mut io, now);
+    let stream = requests(&mut io)[0];
+    drop(far);
+    let mut fields = Fields::new();
+    fields.push(Token::STATUS, b"200");
+    let head = ResponseHead::received(fields, Version::Http11).unwrap();
+    io.machine.respond(now, stream, &head, false).unwrap();
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(io.poll_write(&mut cx, now).is_ready());
+    let events: Vec<_> = std::iter::from_fn(|| io.machine.poll_event()).collect();
+    assert!(
+        matches!(
+            events[..],
+            [
+                Event::StreamReset { .. },
+                Event::Closed(Closed::Transport(TransportEnd::Failed))
+            ]
+        ),
+        "{events:?}"
+    );
+}

@@ -53,9 +53,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             read = self.poll_read(cx, now);
             reads += 1;
         }
-        // A server's machine that reads nothing now has an answer to end first, which nothing would take.
+        // A server's machine that reads nothing now has an answer to end first, which nothing would take. So has one
+        // whose client ended its side before: that client is gone, and nothing more can come of it.
         let is_server = self.machine.side() == Side::Server;
-        if is_server && matches!(read, Poll::Ready(false)) && !self.read_closed {
+        if is_server && matches!(read, Poll::Ready(false)) {
             self.end_reading(now, TransportEnd::Failed);
         } else if read.is_ready() {
             cx.waker().wake_by_ref();
