@@ -17,7 +17,7 @@ pub(crate) use sequence::run;
 
 use crate::failure::{Diagnostics, Failure, report};
 use crate::target::{self, Target};
-use http::header::{CONTENT_LENGTH, LAST_MODIFIED, REFERER};
+use http::header::{LAST_MODIFIED, REFERER};
 use http::{HeaderValue, Response, Uri};
 use http_body::Body as _;
 use http_body_util::BodyExt;
@@ -330,16 +330,15 @@ impl Get {
             return Ok(());
         }
         self.options.conditions.save(&head.headers)?;
-        let length = head.headers.get(CONTENT_LENGTH);
         let modified = head.headers.get(LAST_MODIFIED).cloned();
-        let declared = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        let declared = output::declared(&head.headers);
         self.options.output.check_size(declared.unwrap_or(0))?;
         let (path, is_new) = self
             .options
             .output
             .path(&fetch.place, &fetch.uri, &head.headers)?;
-        let shown = path.as_ref().map(|path| path.display().to_string());
-        fetch.facts.file = shown.unwrap_or_default();
+        fetch.facts.file = output::shown(path.as_deref());
+        let path = path.filter(|_| self.options.writes(head.status));
         let mut output = Output::open(
             path.as_deref(),
             Opening {

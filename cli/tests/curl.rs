@@ -500,6 +500,9 @@ fn a_flag_of_curl_for_what_is_not_here_is_refused_with_the_reason() {
         ("--digest", "Basic"),
         ("--anyauth", "Basic"),
         ("-0", "HTTP/1.1"),
+        ("--socks5", "socks5://"),
+        ("--retry-max-time", "--retry"),
+        ("--no-clobber", "-OJ"),
         ("--http1.0", "HTTP/1.1"),
     ] {
         let refused = crate::scripted::get(&[flag, "http://127.0.0.1:1/"]);
@@ -510,6 +513,78 @@ fn a_flag_of_curl_for_what_is_not_here_is_refused_with_the_reason() {
             "{printed}"
         );
     }
+}
+
+#[test]
+fn what_is_as_it_was_leaves_its_file() {
+    let unchanged: Answer =
+        |_, _| "HTTP/1.1 304 Not Modified\r\netag: \"v1\"\r\nconnection: close\r\n\r\n".to_owned();
+    compare_all(
+        unchanged,
+        &[
+            &["--etag-compare", "tag", "-o", "page.html", "URL"],
+            &["-z", "page.html", "-o", "page.html", "URL"],
+            &["-z", "page.html", "-O", "URL/page.html"],
+            &["-z", "page.html", "-R", "-o", "new", "URL"],
+            &["-o", "page.html", "-w", "%{filename_effective}", "URL"],
+        ],
+    );
+}
+
+#[test]
+fn files_that_are_not_there_yet_and_forms_that_curl_takes_are_taken() {
+    compare_all(
+        hello,
+        &[
+            &["-b", "missing", "URL"],
+            &["-b", "missing", "-c", "jar", "URL"],
+            &["-z", "missing", "URL"],
+            &["-x", "", "URL"],
+            &["-T", ".", "-s", "URL/x"],
+            &["-F", "a=b; type=text/x; filename=n", "URL"],
+            &["-F", "a=<p>;type=text/html;charset=verymoo", "URL"],
+            &["-w", "@lines", "URL"],
+            &["-J", "URL"],
+            &["--tcp-fastopen", "--no-keepalive", "URL"],
+        ],
+    );
+    compare(&[
+        (&["-L", "--max-redirs", "-1", "URL/x"], "", |asked, _| {
+            moved("302 Found", "/y", asked)
+        }),
+        (
+            &["-x", "127.0.0.1:PORT", "-p", "http://a.example/"],
+            "",
+            |_, _| {
+                "HTTP/1.1 407 No\r\nproxy-authenticate: Basic\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned()
+            },
+        ),
+    ]);
+    let dispositions: [Answer; 3] = [
+        |_, _| named("filename=name; charset=x"),
+        |_, _| named("attachment; filename='name'"),
+        |_, _| named("inline; filename=\"a;b\"; size=2"),
+    ];
+    for answer in dispositions {
+        compare(&[(&["-O", "-J", "URL/x"], "", answer)]);
+    }
+}
+
+/// An answer with this `content-disposition`.
+fn named(disposition: &str) -> String {
+    format!(
+        "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\ncontent-disposition: {disposition}\r\n\r\nhi"
+    )
+}
+
+#[test]
+fn a_redirect_with_bytes_beyond_ascii_is_followed() {
+    let answer: Answer = |asked, _| moved("302 Found", "/gr\u{fc}n", asked);
+    let followed = outcome(&[BINARY, "get", "-sS"], &["-L", "URL/x"], "", answer);
+    assert_eq!(followed.asked[1].line, "GET /gr%C3%BCn HTTP/1.1");
+    let upload = ["-T", "f", "-C", "2", "URL"];
+    let refused = outcome(&[BINARY, "get", "-sS"], &upload, "", hello);
+    assert_eq!((refused.asked, refused.code), (Vec::new(), Some(2)));
 }
 
 #[test]

@@ -13,8 +13,8 @@ use trunkline::client::{CookieStore as _, Jar};
 /// The flags of cookies.
 #[derive(Args)]
 pub(super) struct CookieOptions {
-    /// The field cookie, `name=value; name=value`; or, without a `=`, a cookie file to start with. May be
-    /// repeated.
+    /// The field cookie, `name=value; name=value`; or, without a `=`, a cookie file to start with, empty where it is not
+    /// there. May be repeated.
     #[arg(short = 'b', long, value_name = "COOKIES")]
     cookie: Vec<String>,
     /// Keep cookies from one request to the next, and write them to this file at the end (`-` for standard
@@ -45,7 +45,13 @@ impl CookieOptions {
         let jar = Arc::clone(shared.get_or_insert_default());
         // curl's way to keep cookies without a file: `-b ""`.
         for path in files.into_iter().filter(|path| !path.is_empty()) {
-            let bytes = given::read(path)?;
+            // One that is not there yet has no cookies: with -c beside it, it is made at the end.
+            let is_there = path == "-" || std::path::Path::new(path).exists();
+            let bytes = if is_there {
+                given::read(path)?
+            } else {
+                Vec::new()
+            };
             let text = String::from_utf8_lossy(&bytes);
             match self.junk_session_cookies {
                 true => jar.add_netscape(&without_session_cookies(&text)),

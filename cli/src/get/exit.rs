@@ -75,16 +75,22 @@ fn is_broken(error: &Error) -> bool {
 
 /// The failure of an exchange; `has_head`: its response had begun.
 pub(super) fn of(error: &Error, has_head: bool) -> Failure {
-    let code = match error.kind() {
+    let code = match (error.kind(), error.proxy_refusal()) {
+        // A tunnel by CONNECT is refused by a response.
+        (ErrorKind::Proxy, Some(ProxyRefusal::Socks(_))) => PROXY,
+        (ErrorKind::Proxy, Some(ProxyRefusal::Handshake)) => TLS,
+        (ErrorKind::Proxy, Some(_)) => RECEIVING,
+        (kind, _) => return of_kind(kind, error, has_head),
+    };
+    Failure::new(code, format_args!("{error:#}"))
+}
+
+/// The failure of an exchange that no proxy refused.
+fn of_kind(kind: ErrorKind, error: &Error, has_head: bool) -> Failure {
+    let code = match kind {
         _ if error.fault() == Fault::Config => return Failure::usage(format_args!("{error:#}")),
         _ if error.is_decode() => CODING,
         ErrorKind::Resolve => RESOLVE,
-        // A tunnel by CONNECT is refused by a response.
-        ErrorKind::Proxy => match error.proxy_refusal() {
-            Some(ProxyRefusal::Socks(_)) => PROXY,
-            Some(ProxyRefusal::Handshake) => TLS,
-            _ => RECEIVING,
-        },
         ErrorKind::Timeout => TIME,
         _ if error.is_connect() && error.is_timeout() => TIME,
         ErrorKind::Tls if error.is_certificate() => CERTIFICATE,

@@ -12,6 +12,7 @@ use super::route::redirects::RedirectOptions;
 use super::route::retries::RetryOptions;
 use crate::tls_options::TlsOptions;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use http::StatusCode;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -143,10 +144,18 @@ pub(crate) struct GetOptions {
     pub(super) route: RouteOptions,
     /// For command lines of curl: there is no file of settings, -u is basic authentication, and small packets are not
     /// held back.
-    #[arg(short = 'q', long = "disable", aliases = ["basic", "tcp-nodelay"], action = ArgAction::Count)]
+    #[arg(short = 'q', long = "disable", aliases = ["basic", "tcp-nodelay", "tcp-fastopen", "no-keepalive"], action = ArgAction::Count)]
     as_curl: u8,
     #[command(flatten)]
     refused: RefusedFlags,
+}
+
+impl GetOptions {
+    /// Whether an answer of this status is written to its file: behind a 304 that stays as it is, and none is made,
+    /// unless the head goes there.
+    pub(super) fn writes(&self, status: StatusCode) -> bool {
+        status != StatusCode::NOT_MODIFIED || self.output.include || self.head
+    }
 }
 
 /// Gives the flags that are meant for a whole call to each of its requests.

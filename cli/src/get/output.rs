@@ -11,7 +11,7 @@ pub(super) mod write_out;
 use super::{exit, given};
 use crate::failure::{Diagnostics, Failure, report};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use http::header::CONTENT_DISPOSITION;
+use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderValue, Uri};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::{File, OpenOptions};
@@ -27,7 +27,7 @@ pub(super) struct OutputOptions {
     #[arg(long)]
     remote_name_all: bool,
     /// With -O: name the file as the answer's content-disposition does; one that is there is not overwritten.
-    #[arg(short = 'J', long, requires = "remote-name")]
+    #[arg(short = 'J', long)]
     pub(super) remote_header_name: bool,
     /// The folder of -o and -O.
     #[arg(long, value_name = "FOLDER")]
@@ -202,6 +202,16 @@ impl FromArgMatches for OutputFiles {
     }
 }
 
+/// The length that an answer says of its body.
+pub(super) fn declared(fields: &HeaderMap) -> Option<u64> {
+    fields.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// A path as -w has it; empty: standard output.
+pub(super) fn shown(path: Option<&Path>) -> String {
+    path.map_or(String::new(), |path| path.display().to_string())
+}
+
 /// The file that -O writes: the last part of the URL's path, which names no folder.
 pub(super) fn name_of(path: &str) -> Result<PathBuf, Failure> {
     let path = path.split(['?', '#']).next().unwrap_or_default();
@@ -213,13 +223,33 @@ pub(super) fn name_of(path: &str) -> Result<PathBuf, Failure> {
 
 /// The name that a content-disposition field gives (RFC 6266): its last part, so that no server chooses a folder.
 pub(super) fn name_in(disposition: &str) -> Option<PathBuf> {
-    let mut parameters = disposition.split(';').skip(1);
-    let value = parameters.find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        let is_name = name.trim().eq_ignore_ascii_case("filename");
-        is_name.then(|| value.trim().trim_matches('"'))
-    })?;
-    file_name(value)
+    let mut rest = disposition;
+    // The type of the disposition has no `=`; servers that leave it out begin with the name.
+    while !rest.is_empty() {
+        let (name, behind) = rest.split_at(rest.find([';', '=']).unwrap_or(rest.len()));
+        let (value, behind) = match behind.strip_prefix('=') {
+            Some(behind) => parameter_value(behind.trim_start()),
+            None => ("", behind),
+        };
+        if name.trim().eq_ignore_ascii_case("filename") && !value.is_empty() {
+            return file_name(value);
+        }
+        rest = behind.split_once(';').map_or("", |(_, rest)| rest);
+    }
+    None
+}
+
+/// A value, in quotes of either kind or up to the next `;`, and what is behind it.
+fn parameter_value(text: &str) -> (&str, &str) {
+    let quote = text
+        .chars()
+        .next()
+        .filter(|letter| matches!(letter, '"' | '\''));
+    let quoted = quote.and_then(|quote| text[1..].split_once(quote));
+    quoted.unwrap_or_else(|| {
+        let (value, behind) = text.split_at(text.find(';').unwrap_or(text.len()));
+        (value.trim().trim_matches(['"', '\'']), behind)
+    })
 }
 
 /// The name behind the last `/` or `\`, if it is one.

@@ -5,8 +5,13 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 const ONLY_BASIC: &str = "-u is Basic authentication, which sends the password at once, and --oauth2-bearer a token; other schemes are not here";
 
+const RETRIES: &str = "--retry tries again behind errors and statuses that can pass, as often as it says, and -m bounds each try";
+const ONLY_SOCKS5: &str = "proxies of SOCKS are of version 5: -x socks5://HOST:PORT";
+const SOCKS5: &str =
+    "write -x socks5://HOST:PORT, or socks5h:// for a proxy that looks the name up";
+
 /// The flags, and the reason of each.
-const FLAGS: [(&str, &str); 6] = [
+const FLAGS: [(&str, &str); 20] = [
     ("anyauth", ONLY_BASIC),
     ("digest", ONLY_BASIC),
     ("ntlm", ONLY_BASIC),
@@ -18,6 +23,47 @@ const FLAGS: [(&str, &str); 6] = [
     (
         "proxy1.0",
         "a proxy is asked over HTTP/1.1 alone: use -x and -p",
+    ),
+    (
+        "http0.9",
+        "an answer without a head is none of HTTP/1.0 and newer",
+    ),
+    (
+        "ignore-content-length",
+        "a body that ends before its length is cut, and -o keeps what came of it",
+    ),
+    ("retry-all-errors", RETRIES),
+    ("retry-max-time", RETRIES),
+    (
+        "speed-limit",
+        "a slow body is bounded by -m, the time for all of a URL",
+    ),
+    (
+        "speed-time",
+        "a slow body is bounded by -m, the time for all of a URL",
+    ),
+    (
+        "no-clobber",
+        "a file of -o is written anew; one that the server names with -OJ is never overwritten",
+    ),
+    (
+        "proxy-header",
+        "a proxy gets -U and the field user-agent, and none other of its own",
+    ),
+    (
+        "suppress-connect-headers",
+        "the head of a proxy's answer to CONNECT is not written: leave it out",
+    ),
+    (
+        "local-port",
+        "the system chooses the port of each connection; --interface chooses its address",
+    ),
+    ("socks4", ONLY_SOCKS5),
+    ("socks5", SOCKS5),
+    ("socks5-hostname", SOCKS5),
+    (
+        "form-escape",
+        "names in a form are percent-encoded, as browsers do",
     ),
 ];
 

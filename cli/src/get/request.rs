@@ -99,7 +99,7 @@ impl RequestTemplate {
         let name = path.file_name().filter(|_| uri.path().ends_with('/'));
         let Some(name) = name
             .and_then(|name| name.to_str())
-            .filter(|name| *name != "-")
+            .filter(|name| !matches!(*name, "-" | "."))
         else {
             return Ok(uri);
         };
@@ -171,6 +171,11 @@ fn content(options: &GetOptions) -> Result<Content, Failure> {
         return Ok(Content::Form(parts));
     }
     if let Some(path) = &options.body.upload_file {
+        if options.continue_at.is_some() {
+            return Err(Failure::usage(
+                "-C goes on with what is received: a part of a file of -T is not sent",
+            ));
+        }
         return Ok(Content::File(path.clone()));
     }
     match options.body.data.bytes()? {
@@ -182,7 +187,7 @@ fn content(options: &GetOptions) -> Result<Content, Failure> {
 /// The file, or standard input, as it is read.
 async fn upload(path: &Path) -> Result<Body, Failure> {
     // Standard input is a file too, whose length is not known where it is a pipe.
-    let opened = match path.as_os_str() == "-" {
+    let opened = match path.as_os_str() == "-" || path.as_os_str() == "." {
         true => Body::from_file("/dev/stdin").await,
         false => Body::from_file(path).await,
     };

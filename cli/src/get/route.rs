@@ -58,6 +58,8 @@ impl RouteOptions {
     /// Puts the flags into a client's settings.
     pub(super) fn apply(&self, mut client: ClientBuilder) -> Result<ClientBuilder, Failure> {
         client = match &self.proxy {
+            // No proxy, whatever the environment says.
+            Some(url) if url.is_empty() => client,
             Some(url) => client.proxy(url),
             None => client.proxy_from_env(),
         };

@@ -9,6 +9,9 @@ use trunkline::Body;
 use trunkline::client::Client;
 use trunkline::client::multipart::{Form, Part};
 
+/// Options of curl's parts that are not here.
+const OTHERS: [&str; 2] = ["headers", "encoder"];
+
 /// One `-F`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::get) struct FormPart {
@@ -55,12 +58,16 @@ impl FormPart {
             let option = option.trim_start();
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             let (value, behind) = word(value, false);
-            match name {
-                "type" => made.media_type = Some(value),
-                "filename" => made.file_name = Some(value),
+            match (name, &mut made.media_type) {
+                ("type", media_type) => *media_type = Some(value.trim_end().to_owned()),
+                ("filename", _) => made.file_name = Some(value),
+                // A parameter of the type.
+                (name, Some(media_type)) if !OTHERS.contains(&name) => {
+                    media_type.push_str(&format!(";{name}={value}"));
+                }
                 _ => {
                     return Err(refuse(
-                        "behind the content come ;type=TYPE and ;filename=NAME",
+                        "behind the content come ;type=TYPE and ;filename=NAME alone",
                     ));
                 }
             }
@@ -156,11 +163,15 @@ fn word(text: &str, is_text: bool) -> (String, &str) {
         }
         // No second one: the quote is a letter.
     }
+    let is_option = |behind: &str| {
+        let name = behind.trim_start().split('=').next().unwrap_or_default();
+        matches!(name, "type" | "filename") || OTHERS.contains(&name)
+    };
     let end = match is_text {
-        true => [";type=", ";filename="]
-            .iter()
-            .filter_map(|it| text.find(it))
-            .min(),
+        true => text
+            .match_indices(';')
+            .map(|(at, _)| at)
+            .find(|at| is_option(&text[at + 1..])),
         false => text.find(';'),
     };
     let (value, behind) = text.split_at(end.unwrap_or(text.len()));

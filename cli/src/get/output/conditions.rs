@@ -1,6 +1,6 @@
 //! The flags of conditions (RFC 9110 section 13): what is fetched only where it has changed.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, report};
 use crate::get::given;
 use clap::Args;
 use http::header::{ETAG, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE};
@@ -33,11 +33,11 @@ impl ConditionOptions {
                 Some(text) => (IF_UNMODIFIED_SINCE, text),
                 None => (IF_MODIFIED_SINCE, text.as_str()),
             };
-            let date = httpdate::fmt_http_date(time(text)?);
-            fields.push((
-                name,
-                HeaderValue::try_from(date).expect("letters and digits"),
-            ));
+            if let Some(time) = time(text) {
+                let date = httpdate::fmt_http_date(time);
+                let date = HeaderValue::try_from(date).expect("letters and digits");
+                fields.push((name, date));
+            }
         }
         if let Some(path) = &self.etag_compare {
             let tag = given::read(path)?;
@@ -71,16 +71,16 @@ impl ConditionOptions {
     }
 }
 
-/// A date, or the time at which a file was changed.
-fn time(text: &str) -> Result<SystemTime, Failure> {
+/// A date, or the time at which a file was changed. `None`: it is no date, and there is no such file yet, so that all is asked for.
+fn time(text: &str) -> Option<SystemTime> {
     if let Ok(time) = httpdate::parse_http_date(text) {
-        return Ok(time);
+        return Some(time);
     }
     let changed = std::fs::metadata(text).and_then(|file| file.modified());
-    changed.map_err(|error| {
-        let text = format_args!(
-            "-z {text:?} is neither a date, as \"Wed, 21 Oct 2015 07:28:00 GMT\", nor a file: {error}"
+    if changed.is_err() {
+        report!(
+            "trunkline: -z {text:?} is neither a date, as \"Wed, 21 Oct 2015 07:28:00 GMT\", nor a file: no condition is sent"
         );
-        Failure::usage(text)
-    })
+    }
+    changed.ok()
 }

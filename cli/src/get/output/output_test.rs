@@ -13,7 +13,7 @@ fn a_server_chooses_a_name_and_no_folder() {
         ("attachment; filename=\"a/\"", None),
         ("attachment; filename=\"a\u{1}b\"", None),
         ("attachment", None),
-        ("filename=x", None),
+        ("filename=x", Some("x")),
     ] {
         assert_eq!(name(given).as_deref(), expected, "{given}");
     }

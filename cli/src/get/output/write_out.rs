@@ -238,9 +238,11 @@ fn seconds(time: Duration) -> String {
 /// The format of -w: @FILE is read.
 pub(in crate::get) fn format_of(given: Option<&str>) -> Result<Option<String>, Failure> {
     match given.and_then(|text| text.strip_prefix('@')) {
-        Some(path) => {
-            given::read(path).map(|bytes| Some(String::from_utf8_lossy(&bytes).into_owned()))
-        }
+        // Its lines are one text, as curl reads them: `\n` is a new line.
+        Some(path) => given::read(path).map(|mut bytes| {
+            bytes.retain(|byte| !matches!(byte, b'\r' | b'\n'));
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        }),
         None => Ok(given.map(str::to_owned)),
     }
 }

@@ -6,6 +6,7 @@ use crate::target::{self, Target};
 use clap::Args;
 use http::header::LOCATION;
 use http::{Response, StatusCode, Uri};
+use percent_encoding::{CONTROLS, percent_encode};
 use trunkline::Body;
 
 /// Redirects followed with `-L` where `--max-redirs` sets no other number (curl's).
@@ -20,8 +21,8 @@ pub(in crate::get) struct RedirectOptions {
     /// As -L, and credentials go along to other origins.
     #[arg(long)]
     pub(in crate::get) location_trusted: bool,
-    /// Redirects to follow at most.
-    #[arg(long, value_name = "TIMES", default_value_t = REDIRECTS_MAX)]
+    /// Redirects to follow at most; -1: any number.
+    #[arg(long, value_name = "TIMES", default_value_t = REDIRECTS_MAX, value_parser = times, allow_hyphen_values = true)]
     pub(in crate::get) max_redirs: u32,
     /// A POST stays one behind a 301.
     #[arg(long)]
@@ -38,6 +39,16 @@ pub(in crate::get) struct RedirectOptions {
     /// Those of them that redirects may lead to.
     #[arg(long, value_name = "SCHEMES", value_parser = Schemes::parse, allow_hyphen_values = true, default_value = "all")]
     proto_redir: Schemes,
+}
+
+/// A number of times; -1: any.
+fn times(text: &str) -> Result<u32, String> {
+    match text {
+        "-1" => Ok(u32::MAX),
+        _ => text
+            .parse()
+            .map_err(|_| "it must be a number of times, or -1 for any".to_owned()),
+    }
 }
 
 impl RedirectOptions {
@@ -128,11 +139,12 @@ pub(in crate::get) fn next(
     let location = location.filter(|location| leads && !location.is_empty())?;
     let next = || {
         let unread = |why: String| (exit::URL, why);
-        let text = location
-            .to_str()
-            .map_err(|_| unread("it is not text".to_owned()))?;
+        // Bytes beyond ASCII are escaped one by one: a server may mean UTF-8 or another encoding.
+        let text = percent_encode(location.as_bytes(), CONTROLS).to_string();
         let base = url::Url::parse(&from.to_string()).map_err(|error| unread(error.to_string()))?;
-        let mut next = base.join(text).map_err(|error| unread(error.to_string()))?;
+        let mut next = base
+            .join(&text)
+            .map_err(|error| unread(error.to_string()))?;
         next.set_fragment(None);
         let code = match next.scheme() {
             "http" | "https" => exit::URL,
