@@ -70,16 +70,19 @@ export class Answering {
 
   /** The handler failed, or the answer of `error` did. */
   fail (incoming: Incoming, request: Request, error: unknown, isHooks = false): void {
-    const { exchange } = incoming
-    if (exchange.closed) return
+    const { exchange, isLeft } = incoming
+    if (incoming.fallsBackOn(error)) return
+    if (exchange.closed && !isLeft) return
     if (!exchange.headSent) incoming.trailersToSend = null
     const { error: hook, development } = this.settings()
-    const isCut = exchange.headSent
-    if (isCut) exchange.reset(INTERNAL_ERROR)
+    // An upgraded request has another owner, which goes on.
+    const isCut = exchange.headSent || isLeft
+    if (isCut && !isLeft) exchange.reset(INTERNAL_ERROR)
     const last = (error: unknown): void => {
-      if (error instanceof BodyTooLargeError) return exchange.answer(PAYLOAD_TOO_LARGE, '', null, ResponseFlag.Quiet)
+      if (error instanceof BodyTooLargeError && !isCut) return exchange.answer(PAYLOAD_TOO_LARGE, '', null, ResponseFlag.Quiet)
       console.error(error)
-      if (isCut) return
+      // It may have been upgraded by the hook.
+      if (isCut || incoming.isLeft) return
       const page = development ? errorPage(error, exchange.field('accept')) : null
       exchange.answer(500, page?.fields ?? '', page?.body ?? null)
     }
@@ -252,8 +255,9 @@ function piecesOf (stream: ReadableStream<Uint8Array>): AsyncIterator<Uint8Array
 
 function bytesOf (piece: unknown): Buffer {
   if (typeof piece === 'string') return Buffer.from(piece)
-  if (piece instanceof Uint8Array) return Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
-  throw new TypeError(`a piece of the body is a value of the type ${typeof piece}; it must be a Uint8Array or a string`)
+  if (ArrayBuffer.isView(piece)) return Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
+  if (piece instanceof ArrayBuffer) return Buffer.from(piece)
+  throw new TypeError(`a piece of the body is a value of the type ${typeof piece}; it must be a Uint8Array, another view, an ArrayBuffer or a string`)
 }
 
 function isThenable (value: unknown): value is Promise<unknown> {

@@ -17,6 +17,9 @@ export class BodyTooLargeError extends RangeError {
   constructor (max: number) { super(`the body of the request is longer than the ${max} bytes that maxRequestBodySize allows`) }
 }
 
+/** Codes of paths at which no file is. */
+const MISSING = new Set(['ENOENT', 'ENOTDIR', 'EISDIR'])
+
 /** The promise of a request's trailers. */
 interface Awaited { promise: Promise<Headers>; resolve: (trailers: Headers) => void; reject: (error: Error) => void }
 
@@ -47,6 +50,8 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   trailersToSend: TrailersInit | null = null
   /** The exchange is another's: the answer of the handler is not sent. */
   isLeft = false
+  /** Answers in the place of a file that is not there. */
+  onFileMissing: (() => void) | null = null
   private taken = 0
   private behind: string | null = null
   private awaited: Awaited | null = null
@@ -156,6 +161,15 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   giveUp (): boolean {
     if (this.isReading) return false
     if (this.behind === null) this.awaited?.reject(new Error('the request was answered, and nobody has read its body'))
+    return true
+  }
+
+  /** Whether another answer comes in place of the one that failed with `error`. */
+  fallsBackOn (error: unknown): boolean {
+    const call = this.onFileMissing
+    if (call === null || this.exchange.closed || this.exchange.headSent || !MISSING.has((error as NodeJS.ErrnoException | null)?.code ?? '')) return false
+    this.onFileMissing = null
+    call()
     return true
   }
 

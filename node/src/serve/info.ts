@@ -32,6 +32,8 @@ export function wantsWebSocket (incoming: Incoming): boolean {
   const { exchange } = incoming
   if (exchange.closed || exchange.headSent || incoming.isLeft || wantedUpgrade(exchange) !== 'websocket') return false
   if (!VERSIONS.has(exchange.field('sec-websocket-version') ?? '')) return false
+  // RFC 6455 section 4.1: a request of HTTP/1.1 or newer.
+  if (exchange.isHttp10) return false
   return exchange.version >= HttpVersion.Http2 || (exchange.method === 'GET' && KEY.test(exchange.field('sec-websocket-key') ?? ''))
 }
 

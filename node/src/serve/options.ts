@@ -10,6 +10,7 @@ import { checkBounds, type Timeouts } from '../server/bounds'
 import type { Answered } from './answering'
 import { Folders, type StaticOptions } from './files/folders'
 import { listenTlsOf, type ServeTls } from '../server/tls/identity'
+import { tlsOfList, type NamedTls } from './tls'
 import { secondsOf } from './idle'
 import type { RequestInfo } from './info'
 import type { ForwardingOptions } from '../server/forwarded'
@@ -77,8 +78,9 @@ export interface ServeOptions<Data = undefined, Paths extends string = string> e
   reusePort?: boolean
   /** Where connections are served. Default: as the environment variable TRUNKLINE_ENGINE says, or 'auto'. */
   engine?: Engine
-  /** `self-signed`: a certificate for `localhost`, the loopback addresses and `hostname` that is made at the start, for development; clients must be made to take it. */
-  tls?: ServeTls | 'self-signed'
+  /** Certificates; of a list, as Bun has it, the first is that of clients which ask for no other `serverName`. `self-signed`: a certificate for `localhost`, the loopback
+   * addresses and `hostname` that is made at the start, for development; clients must be made to take it. */
+  tls?: ServeTls | NamedTls[] | 'self-signed'
   /** Proxies that state the client of each request in its fields: `info.forwarded` of a handler. `requestIP` and the limits per address are of the connection.
    * Default: none, and the fields say nothing. */
   forwarding?: ForwardingOptions
@@ -179,10 +181,10 @@ function one<T> (options: object, name: string, other: string): T | undefined {
 
 const ANY_ADDRESS = new Set(['0.0.0.0', '::', ''])
 
-function tlsOf (tls: ServeTls | 'self-signed', host: string | undefined): ListenTls {
+function tlsOf (tls: ServeTls | NamedTls[] | 'self-signed', host: string | undefined): ListenTls {
   if (tls !== 'self-signed') {
-    if (typeof tls !== 'object' || tls === null) throw new TypeError(`tls is ${inspect(tls)}; it must be an object with cert and key, or 'self-signed'`)
-    return listenTlsOf(tls)
+    if (typeof tls !== 'object' || tls === null) throw new TypeError(`tls is ${inspect(tls)}; it must be an object with cert and key, a list of these, or 'self-signed'`)
+    return listenTlsOf(tlsOfList(tls))
   }
   const names = ['localhost', '127.0.0.1', '::1']
   if (host !== undefined && !ANY_ADDRESS.has(host) && !names.includes(host)) names.push(host)
@@ -193,7 +195,8 @@ function tlsOf (tls: ServeTls | 'self-signed', host: string | undefined): Listen
 export function listenOptionsOf<Data> (options: ServeOptions<Data>): ListenOptions {
   const { fetch: _f, error: _e, routes: _r, static: _s, development: _d, maxRequestBodySize: _m, websocket, idleTimeout, signal: _a, id: _i, hostname: _h, host: _o, port, path: _p, unix: _u,
     sharesPort, reusePort, ipv6Only, tls, overrideGlobalObjects: _g, engine: _n, timeouts, forwarding: _k, ...rest } = options
-  const host = oneText(options, 'hostname', 'host')
+  // Brackets are of URLs.
+  const host = oneText(options, 'hostname', 'host')?.replace(/^\[(.*)\]$/, '$1')
   const path = oneText(options, 'path', 'unix')
   // Bun takes anything for a flag. Workers of a cluster share their ports.
   const shares = one<boolean>({ sharesPort, reusePort: reusePort == null ? undefined : Boolean(reusePort) }, 'sharesPort', 'reusePort') ?? (cluster.isWorker && path === undefined && options.fd === undefined ? true : undefined)

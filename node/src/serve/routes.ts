@@ -6,12 +6,13 @@ import querystring from 'node:querystring'
 import { inspect, types } from 'node:util'
 import { Headers, Response } from '../fetch/faces'
 import type { Exchange } from '../server/exchange'
-import { matchesTag } from './files/file_plan'
+import { refusedBy, type Validators } from './files/file_plan'
 import { FileBody } from './web/file_body'
 import { isFile, isResponse } from './web/response'
 
 const OK = 200
 const NOT_MODIFIED = 304
+const PRECONDITION_FAILED = 412
 
 /** The parameters in a route's path: `ParamsOf<'/users/:id'>` is `{ id: string }`. */
 export type ParamsOf<Path extends string> =
@@ -38,19 +39,22 @@ interface Node { next: Map<string, Node>; param: Node | null; entry: Entry | nul
 const METHODS = new Set<string>(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'])
 
 /**
- * An answer that is the same each time, with an etag: a GET or HEAD of a client that has it is answered with 304 (RFC 9110 section 13.1.2).
+ * An answer that is the same each time, with an etag: a GET or HEAD with conditions gets a 304 or a 412 (RFC 9110 section 13.2.2).
  * A file has the conditions of files.
  */
 export class Fixed {
   private ready: Response | null = null
   private reading: Promise<Response> | null = null
-  private etag: string | null = null
-  /** The 304 in place of `ready`, where that has an etag. */
-  private unchanged: Response | null = null
+  /** Null: conditions do not count. */
+  private validators: Validators | null = null
+  /** The answers in place of `ready`, by status. */
+  private readonly refusals = new Map<number, Response>()
+  readonly isFile: boolean
 
   constructor (private readonly given: Response | globalThis.Response) {
     if (given.bodyUsed) throw new TypeError('the body of a Response among the routes was used already')
-    if (isFile(given)) this.ready = given as Response
+    this.isFile = isFile(given)
+    if (this.isFile) this.ready = given as Response
   }
 
   /** The answer; its body is read when the first request asks for it, and kept. */
@@ -61,10 +65,10 @@ export class Fixed {
   }
 
   private chosen (ready: Response, exchange: Exchange): Response {
-    if (this.etag === null || this.unchanged === null) return ready
     const { method } = exchange
-    const known = method === 'GET' || method === 'HEAD' ? exchange.joined('if-none-match', ', ') : undefined
-    return known !== undefined && matchesTag(known, this.etag, false) ? this.unchanged : ready
+    if (this.validators === null || (method !== 'GET' && method !== 'HEAD')) return ready
+    const refused = refusedBy(exchange, this.validators)
+    return refused === null ? ready : this.refusals.get(refused)!
   }
 
   private async read (): Promise<Response> {
@@ -74,11 +78,13 @@ export class Fixed {
     const headers = new Headers(given.headers)
     const bytes = given.body === null ? null : new Uint8Array(await given.arrayBuffer())
     if (bytes !== null && status === OK && !headers.has('etag')) headers.set('etag', etagOf(bytes))
-    this.etag = status === OK ? headers.get('etag') : null
     this.ready = new Response(bytes, { status, statusText, headers })
-    if (this.etag !== null) {
+    const [etag, modified] = [headers.get('etag'), headers.get('last-modified')]
+    if (status === OK && (etag ?? modified) !== null) {
+      this.validators = { etag, modified }
       headers.delete('content-length')
-      this.unchanged = new Response(null, { status: NOT_MODIFIED, headers })
+      this.refusals.set(NOT_MODIFIED, new Response(null, { status: NOT_MODIFIED, headers }))
+      this.refusals.set(PRECONDITION_FAILED, new Response(null, { status: PRECONDITION_FAILED, headers: etag === null ? {} : { etag } }))
     }
     return this.ready
   }

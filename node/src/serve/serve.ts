@@ -71,7 +71,8 @@ export class Server<Data = undefined> {
     this.listener = new Listener({
       onRequest: exchange => { this.handle(exchange) },
       onHandedOver: () => { this.listener.close() },
-      onClosed: () => { reported() }
+      // Handlers of `close` are called before.
+      onClosed: () => { void (this.webSockets?.ended() ?? Promise.resolve()).then(reported) }
     }, engineOf(options.engine))
     const { forwarding } = options
     if (forwarding !== undefined) {
@@ -293,7 +294,10 @@ export class Server<Data = undefined> {
     if (found !== undefined && 'value' in found) {
       const { value, params } = found
       const request = requestOver(incoming, params)
-      return value instanceof Fixed ? this.call(incoming, request, () => value.get(exchange)) : this.call(incoming, request, value)
+      if (!(value instanceof Fixed)) return this.call(incoming, request, value)
+      // As if the route were absent.
+      if (value.isFile) incoming.onFileMissing = () => { this.call(incoming, request, settings.fetch ?? (() => refusal(undefined))) }
+      return this.call(incoming, request, () => value.get(exchange))
     }
     const request = requestOver(incoming)
     const others = settings.fetch ?? (() => refusal(found?.methods))

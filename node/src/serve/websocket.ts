@@ -131,12 +131,27 @@ function bytesOf (data: Data): string | Buffer {
   throw new TypeError(`a message is a value of the type ${typeof data}; it must be a string, an ArrayBuffer or a view of one`)
 }
 
+/** Types of binary messages, by their names in lower case. */
+const BINARY_TYPES = {
+  nodebuffer: (bytes: Buffer) => bytes,
+  uint8array: (bytes: Buffer) => new Uint8Array(bytes),
+  arraybuffer: (bytes: Buffer) => new Uint8Array(bytes).buffer,
+  blob: (bytes: Buffer) => new Blob([bytes])
+}
+type BinaryType = keyof typeof BINARY_TYPES
+
+function binaryTypeOf (given: unknown): BinaryType {
+  const name = String(given).toLowerCase()
+  if (name === 'buffer') return 'nodebuffer'
+  if (Object.hasOwn(BINARY_TYPES, name)) return name as BinaryType
+  throw new TypeError(`binaryType is ${String(given)}; it must be ${Object.keys(BINARY_TYPES).map(type => `'${type}'`).join(', ')}`)
+}
+
 /** One client's WebSocket. */
 export class ServerWebSocket<T = undefined> {
   /** The data passed to `server.upgrade`. */
   data: T
-  /** The type of a binary message in `message`: a Buffer, a Uint8Array or an ArrayBuffer. */
-  binaryType: 'nodebuffer' | 'uint8array' | 'arraybuffer' = 'nodebuffer'
+  #binaryType: BinaryType = 'nodebuffer'
   /** The client's address; undefined on a Unix socket. */
   readonly remoteAddress: string | undefined
   readonly #peer: Peer
@@ -171,8 +186,8 @@ export class ServerWebSocket<T = undefined> {
       if (this.#isOver) return
       this.#all.call('message', this, isBinary ? this.#typed(bytes) : bytes.toString())
     })
-    peer.on('ping', (bytes: Buffer) => { active(); this.#all.call('ping', this, bytes) })
-    peer.on('pong', (bytes: Buffer) => { active(); this.#all.call('pong', this, bytes) })
+    peer.on('ping', (bytes: Buffer) => { active(); this.#all.call('ping', this, this.#typed(bytes)) })
+    peer.on('pong', (bytes: Buffer) => { active(); this.#all.call('pong', this, this.#typed(bytes)) })
     // `close` follows.
     let broken = ''
     peer.on('error', (error: Error) => { broken = error.message })
@@ -189,11 +204,11 @@ export class ServerWebSocket<T = undefined> {
     })
   }
 
-  #typed (bytes: Buffer): Buffer {
-    if (this.binaryType === 'nodebuffer') return bytes
-    const copy = new Uint8Array(bytes)
-    return (this.binaryType === 'arraybuffer' ? copy.buffer : copy) as Buffer
-  }
+  #typed (bytes: Buffer): Buffer { return BINARY_TYPES[this.#binaryType](bytes) as Buffer }
+
+  /** The type of the bytes in `message`, `ping` and `pong`: a Buffer, a Uint8Array, an ArrayBuffer or a Blob. */
+  get binaryType (): BinaryType { return this.#binaryType }
+  set binaryType (type: BinaryType) { this.#binaryType = binaryTypeOf(type) }
 
   /** 1: open, 2: closing, 3: closed. */
   get readyState (): 0 | 1 | 2 | 3 { return this.#peer.readyState }
@@ -246,10 +261,12 @@ export class ServerWebSocket<T = undefined> {
 
   /** Starts the closing handshake behind the sent messages; messages that come behind it are not reported. Default code: 1000. */
   close (code = 1000, reason = ''): void {
+    // Before the state is read: making a text of it may call this too.
+    const text = String(reason)
     const isFirst = this.#peer.readyState === OPEN
-    this.#peer.close(code, reason)
+    this.#peer.close(code, text)
     if (!isFirst) return
-    this.#closedBy = { code, reason }
+    this.#closedBy = { code, reason: text }
     this.#isOver = true
   }
 
@@ -268,26 +285,28 @@ export class ServerWebSocket<T = undefined> {
   resume (): void { this.#peer.resume() }
 
   /** Sends the messages of `call` together; returns its result. */
-  cork<R> (call: (ws: this) => R): R {
+  cork<R> (call: (this: this, ws: this) => R): R {
     this.#socket.cork()
     try {
-      return call(this)
+      return call.call(this, this)
     } finally {
       this.#socket.uncork()
     }
   }
 
-  /** Subscribes to a topic of `publish`. */
-  subscribe (topic: string): void {
-    if (this.#peer.readyState !== OPEN) return
+  /** Subscribes to a topic of `publish`. False: the socket is not open. */
+  subscribe (topic: string): boolean {
+    if (topic === '') throw new TypeError('the topic is empty; it must have a name')
+    if (this.#peer.readyState !== OPEN) return false
     this.#topics.add(String(topic))
     this.#all.subscribe(this, String(topic))
+    return true
   }
 
-  /** Ends the subscription to a topic. */
-  unsubscribe (topic: string): void {
-    this.#topics.delete(String(topic))
+  /** Ends the subscription to a topic. False: there was none. */
+  unsubscribe (topic: string): boolean {
     this.#all.unsubscribe(this, String(topic))
+    return this.#topics.delete(String(topic))
   }
 
   isSubscribed (topic: string): boolean { return this.#topics.has(topic) }
@@ -319,7 +338,7 @@ export class WebSockets<T> {
   private readonly topics = new Map<string, Set<ServerWebSocket<T>>>()
   private timer: NodeJS.Timeout | null = null
   /** Called when none is open any more. */
-  private emptied: (() => void) | undefined
+  private emptied: (() => void)[] = []
   /** The fields of the upgrade that is under way. */
   private fields: [string, string][] = []
 
@@ -401,7 +420,7 @@ export class WebSockets<T> {
     topics.clear()
     this.open.delete(ws)
     if (this.open.size > 0) return
-    this.emptied?.()
+    for (const call of this.emptied.splice(0)) call()
     if (this.timer === null) return
     clearInterval(this.timer)
     this.timer = null
@@ -409,12 +428,20 @@ export class WebSockets<T> {
 
   /** Closes every socket with 1001, because its server ends; resolves when all have closed, or after a second for clients that do not answer. */
   async goAway (): Promise<void> {
-    if (this.open.size === 0) return
-    const emptied = new Promise<void>(resolve => { this.emptied = resolve })
     for (const ws of [...this.open]) ws.close(GOING_AWAY)
-    const timer = setTimeout(() => { this.emptied?.() }, GOING_AWAY_MS_MAX)
-    await emptied
-    clearTimeout(timer)
+    await this.ended()
+  }
+
+  /** Resolves when all have closed, or after a second. */
+  async ended (): Promise<void> {
+    if (this.open.size === 0) return
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, GOING_AWAY_MS_MAX)
+      this.emptied.push(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
   }
 
   subscriberCount (topic: string): number { return this.topics.get(topic)?.size ?? 0 }

@@ -147,7 +147,7 @@ test('a server that signs its own certificate is there at once, and shows it for
     assert.doesNotMatch(inspect(server, { depth: 9, showHidden: true }), /PRIVATE KEY/)
   }
   const fetch = () => new Lean('')
-  assert.throws(() => serve({ fetch, tls: 'signed' }), /tls is 'signed'; it must be an object with cert and key, or 'self-signed'/)
+  assert.throws(() => serve({ fetch, tls: 'signed' }), /tls is 'signed'; it must be an object with cert and key, a list of these, or 'self-signed'/)
 })
 
 test('a failure is answered with its stack where development is on, and never elsewhere', async t => {

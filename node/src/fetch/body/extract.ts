@@ -2,7 +2,7 @@
 // Node.js streams, iterables, and the classes of other packages.
 
 import { PassThrough, Readable } from 'node:stream'
-import { isArrayBuffer } from 'node:util/types'
+import { isArrayBuffer, isGeneratorFunction } from 'node:util/types'
 import { isStream } from '../../client/prepare/body'
 import { Body, isDisturbed, type Repeatable } from './body'
 import { scalarString } from '../webidl/convert'
@@ -28,6 +28,8 @@ const SEARCH = 'application/x-www-form-urlencoded;charset=UTF-8'
 /** `keepalive`: the request outlives its page, which no stream can. */
 export function extract (given: unknown, keepalive = false): Extracted {
   if (typeof given === 'string') return { body: new Body(given), type: TEXT }
+  // Called, as in Bun: its source is no body.
+  if (isGeneratorFunction(given)) return extract(iterated((given as () => AsyncIterable<unknown> | Iterable<unknown>)()), keepalive)
   if (typeof given !== 'object' || given === null) return { body: new Body(scalarString(given)), type: TEXT }
   if (given instanceof URLSearchParams) return { body: new Body(given.toString()), type: SEARCH }
   // Memory that is shared is no body by Web IDL: it is sent as the text that it is.
@@ -47,6 +49,8 @@ export function extract (given: unknown, keepalive = false): Extracted {
   }
   return extractForeign(given, keepalive)
 }
+
+async function * iterated (pieces: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<unknown, void, undefined> { yield * pieces }
 
 /** A copy of bytes that their owner may change. Those of small ones share a slab (`Buffer.poolSize`): memory of its own for each costs
  * more than the copy. */

@@ -16,8 +16,8 @@ const NOT_MODIFIED = 304
 const PRECONDITION_FAILED = 412
 const UNSATISFIABLE = 416
 
-/** The validators of a file. */
-interface Validators { etag: string; modified: string }
+/** The validators of an answer; null: it has no such one. */
+export interface Validators { etag: string | null; modified: string | null }
 
 /** The value of a field among names and values by turns; undefined: it is not there. */
 function valueIn (fields: string, name: string): string | undefined {
@@ -40,21 +40,22 @@ const tagsIn = (list: string): string[] => list.match(/(?:W\/)?"[^"]*"/g) ?? []
 const isWeak = (tag: string): boolean => tag.startsWith('W/')
 
 /** Whether one of a list is `etag`; `strongly`: neither may be weak (RFC 9110 section 8.8.3.2). */
-export function matchesTag (list: string, etag: string, strongly: boolean): boolean {
+function matchesTag (list: string, etag: string | null, strongly: boolean): boolean {
   if (list.trim() === '*') return true
+  if (etag === null) return false
   return tagsIn(list).some(tag => opaque(tag) === opaque(etag) && !(strongly && (isWeak(tag) || isWeak(etag))))
 }
 
-/** Whether the file has not changed since a date; false where the date is none. */
-function isUnchanged (modified: string, since: string): boolean { return Date.parse(modified) <= Date.parse(since) }
+/** Whether it has not changed since a date; false where either date is none. */
+function isUnchanged (modified: string | null, since: string): boolean { return modified !== null && Date.parse(modified) <= Date.parse(since) }
 
 /** The status that the conditions of the request give; null: they hold (RFC 9110 section 13.2.2). */
-function refusedBy (exchange: Exchange, { etag, modified }: Validators): number | null {
+export function refusedBy (exchange: Exchange, { etag, modified }: Validators): number | null {
   const ifMatch = exchange.joined('if-match', ', ')
   const ifUnmodified = exchange.field('if-unmodified-since')
   if (ifMatch !== undefined) {
     if (!matchesTag(ifMatch, etag, true)) return PRECONDITION_FAILED
-  } else if (ifUnmodified !== undefined && !Number.isNaN(Date.parse(ifUnmodified)) && !isUnchanged(modified, ifUnmodified)) return PRECONDITION_FAILED
+  } else if (ifUnmodified !== undefined && modified !== null && !Number.isNaN(Date.parse(ifUnmodified)) && !isUnchanged(modified, ifUnmodified)) return PRECONDITION_FAILED
   const ifNone = exchange.joined('if-none-match', ', ')
   if (ifNone !== undefined) return matchesTag(ifNone, etag, false) ? NOT_MODIFIED : null
   const since = exchange.field('if-modified-since')
@@ -66,7 +67,7 @@ function rangeCounts (exchange: Exchange, { etag, modified }: Validators): boole
   const condition = exchange.field('if-range')
   if (condition === undefined) return true
   if (condition.includes('"')) return tagsIn(condition).length === 1 && matchesTag(condition, etag, true)
-  return Date.parse(condition) === Date.parse(modified)
+  return modified !== null && Date.parse(condition) === Date.parse(modified)
 }
 
 /** The first byte and the number of bytes that a range asks for; null: it cannot be had; undefined: it is none, or there are several, and

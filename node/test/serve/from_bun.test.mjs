@@ -1,0 +1,173 @@
+// `serve` as programs for Bun write it: certificates in a list and from files, bodies of generators, files that come and go, and
+// members of WebSockets.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'node:test'
+import tls from 'node:tls'
+import { file, Response, serve } from 'trunkline'
+import { cert, certFile, key, keyFile } from '../support/certificates/certificate.mjs'
+import { versions } from '../support/clients/clients.mjs'
+import { frame, open, TEXT } from '../support/clients/frames.mjs'
+import { serveFor } from '../support/servers/serving.mjs'
+
+const h1 = versions.find(({ protocol }) => protocol === 'http/1.1')
+
+/** All that comes of a request in cleartext. */
+async function ask (port, head) {
+  const socket = net.connect(port, '127.0.0.1')
+  socket.write(`${head}connection: close\r\n\r\n`)
+  const pieces = []
+  for await (const piece of socket) pieces.push(piece)
+  return String(Buffer.concat(pieces))
+}
+const get = (port, path, fields = '') => ask(port, `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${fields}`)
+
+/** A server whose every request becomes a WebSocket, and the server's end of one. */
+async function socketOf (t, websocket = {}) {
+  let opened
+  const whole = new Promise(resolve => { opened = resolve })
+  const server = serveFor(t, { fetch: (request, server) => { server.upgrade(request) }, websocket: { ...websocket, open: opened } })
+  const client = await open(t, h1, server.port)
+  return { server, client, ws: await whole }
+}
+
+test('tls is a list of certificates by serverName, and their text may be in files', async t => {
+  const own = { cert: file(certFile), key: file(keyFile) }
+  const server = serveFor(t, { tls: [own, { ...own, serverName: 'other.test' }], fetch: () => new Response('x') })
+  for (const servername of ['localhost', 'other.test']) {
+    const socket = tls.connect({ port: server.port, host: '127.0.0.1', servername, ca: cert })
+    await once(socket, 'secureConnect')
+    socket.destroy()
+  }
+  await serve({ tls: { cert, key, serverName: 'localhost', lowMemoryMode: true }, fetch: () => new Response() }).stop(true)
+  for (const list of [[], [own, own], [own, { ...own, serverName: 'a.test', requestCert: true }]]) {
+    assert.throws(() => serve({ tls: list, fetch: () => new Response() }), /^TypeError: tls(\[1\])? (is an empty list|has no serverName|has requestCert)/)
+  }
+})
+
+test('an address of IPv6 may stand in the brackets that it has in URLs', async t => {
+  assert.equal(serveFor(t, { hostname: '[::1]', fetch: () => new Response() }).url.hostname, '[::1]')
+})
+
+test('a generator that is the body of a Response is called, and pieces may be an ArrayBuffer or any view', async t => {
+  const bodies = {
+    '/async': async function * () { yield 'one '; yield new TextEncoder().encode('two ').buffer; yield new Uint16Array([0x6161]) },
+    '/plain': function * () { yield 'one '; yield Buffer.from('two') }
+  }
+  const server = serveFor(t, { fetch: ({ url }) => new Response(bodies[new URL(url).pathname]) })
+  assert.equal(await (await fetch(new URL('/async', server.url))).text(), 'one two aa')
+  assert.equal(await (await fetch(new URL('/plain', server.url))).text(), 'one two')
+  assert.equal(await new Response(bodies['/plain']).text(), 'one two')
+})
+
+test('a file of a route that is not there leaves the path to fetch, and without fetch is a 404', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'trunkline-routes-'))
+  t.after(() => { rmSync(folder, { recursive: true }) })
+  const path = join(folder, 'page.txt')
+  const routes = { '/page': file(path), '/folder': new Response(file(folder)), '/by': { GET: file(path) } }
+  const both = serveFor(t, { routes, fetch: () => new Response('fetch') })
+  const alone = serveFor(t, { routes })
+  for (const route of Object.keys(routes)) {
+    assert.match(await get(both.port, route), /^HTTP\/1\.1 200 [^]*\r\n\r\nfetch$/, route)
+    assert.match(await get(alone.port, route), /^HTTP\/1\.1 404 /, route)
+  }
+  writeFileSync(path, 'a page')
+  assert.match(await get(both.port, '/page'), /\r\n\r\na page$/)
+  assert.match(await get(alone.port, '/by'), /\r\n\r\na page$/)
+  // A handler has an error of its own.
+  const handled = serveFor(t, { fetch: () => new Response(file(join(folder, 'none'))), error: ({ code }) => new Response(code) })
+  assert.match(await get(handled.port, '/'), /\r\n\r\nENOENT$/)
+})
+
+test('an answer that is made once goes by every condition, in the order of RFC 9110', async t => {
+  const [own, older, newer] = ['Wed, 21 Oct 2015 07:28:00 GMT', 'Mon, 01 Jan 2001 00:00:00 GMT', 'Sat, 01 Jan 2028 00:00:00 GMT']
+  const made = new Response('body', { headers: { etag: '"a"', 'last-modified': own } })
+  const server = serveFor(t, { routes: { '/': made, '/bare': new Response('body', { status: 201 }) } })
+  const statuses = {
+    'if-match: "b"': 412, 'if-match: "b", "a"': 200, 'if-match: *': 200, 'if-match: W/"a"': 412, [`if-unmodified-since: ${older}`]: 412, [`if-unmodified-since: ${own}`]: 200,
+    'if-match: "b"\r\nif-none-match: "a"': 412, 'if-match: "a"\r\nif-none-match: "a"': 304, [`if-modified-since: ${own}`]: 304, [`if-modified-since: ${newer}`]: 304,
+    [`if-modified-since: ${older}`]: 200, [`if-none-match: "b"\r\nif-modified-since: ${newer}`]: 200, 'if-none-match: *': 304
+  }
+  for (const [fields, status] of Object.entries(statuses)) {
+    for (const method of ['GET', 'HEAD', 'POST']) {
+      const text = await ask(server.port, `${method} / HTTP/1.1\r\nhost: localhost\r\n${method === 'POST' ? 'content-length: 0\r\n' : ''}${fields}\r\n`)
+      assert.equal(Number(text.slice(9, 12)), method === 'POST' ? 200 : status, `${method} ${fields}`)
+      if (status !== 200 && method === 'GET') assert.match(text, /\r\netag: "a"\r\n[^]*\r\n\r\n$/, fields)
+    }
+  }
+  assert.match(await get(server.port, '/bare', 'if-match: "b"\r\n'), /^HTTP\/1\.1 201 /)
+})
+
+test('a handler that fails behind its upgrade ends no WebSocket, and is reported', async t => {
+  const reported = []
+  const server = serveFor(t, {
+    async fetch (request, server) {
+      assert.ok(server.upgrade(request))
+      await null
+      throw new Error('behind the upgrade')
+    },
+    error (error) { reported.push(error.message) },
+    websocket: { message (ws, message) { ws.send(message) } }
+  })
+  const client = await open(t, h1, server.port)
+  await client.write(frame(TEXT, 'alive'))
+  assert.equal(String((await client.next())[1]), 'alive')
+  assert.deepEqual(reported, ['behind the upgrade'])
+})
+
+test('a request of HTTP/1.0 is not upgraded', async t => {
+  let opened = 0
+  const server = serveFor(t, { fetch: (request, server) => new Response(`${server.upgrade(request)}`), websocket: { open () { opened++ } } })
+  const fields = 'host: localhost\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n'
+  const socket = net.connect(server.port, '127.0.0.1')
+  socket.write(`GET / HTTP/1.0\r\nconnection: Upgrade\r\n${fields}\r\n`)
+  const pieces = []
+  for await (const piece of socket) pieces.push(piece)
+  assert.match(String(Buffer.concat(pieces)), /\r\n\r\nfalse$/)
+  assert.equal(opened, 0)
+})
+
+test('two calls of stop(true) both end, and handlers of close are called before', async t => {
+  const log = []
+  const { server } = await socketOf(t, { close (ws, code) { log.push(code) } })
+  // The client does not answer.
+  await Promise.all([server.stop(true), server.stop(true), server.closed].map(async end => { await end; log.push('ended') }))
+  assert.deepEqual(log.slice(1), ['ended', 'ended', 'ended'])
+  assert.equal(server.pendingWebSockets, 0)
+})
+
+test('subscribe and unsubscribe say whether they count, close takes what has a text, and cork is called on its socket', async t => {
+  let end
+  const ended = new Promise(resolve => { end = resolve })
+  const { ws } = await socketOf(t, { close: (_, ...told) => { end(told) } })
+  assert.deepEqual([ws.subscribe('t'), ws.unsubscribe('t'), ws.unsubscribe('t')], [true, true, false])
+  assert.throws(() => ws.subscribe(''), /^TypeError: the topic is empty/)
+  assert.equal(ws.cork(function (own) { return this === ws && own === ws }), true)
+  ws.close(4000, { toString () { ws.close(4001, 'inner'); return 'outer' } })
+  assert.equal(ws.subscribe('t'), false)
+  ws.terminate()
+  await ended
+})
+
+test('binaryType is taken in every spelling of Bun, holds for pings too, and another is refused', async t => {
+  const seen = []
+  let wake
+  const add = (...entry) => { seen.push(entry); wake?.() }
+  const { ws, client } = await socketOf(t, { message: (_, message) => { add('message', message) }, ping: (_, data) => { add('ping', data) } })
+  for (const [given, type] of Object.entries({ Buffer: 'nodebuffer', ArrayBuffer: 'arraybuffer', uint8array: 'uint8array', blob: 'blob' })) {
+    ws.binaryType = given
+    assert.equal(ws.binaryType, type)
+    const classes = { nodebuffer: Buffer, arraybuffer: ArrayBuffer, uint8array: Uint8Array, blob: Blob }
+    await client.write(Buffer.concat([frame(2, 'bytes'), frame(9, 'p')]))
+    while (seen.length < 2) await new Promise(resolve => { wake = resolve })
+    for (const [what, value] of seen.splice(0)) {
+      assert.ok(value instanceof classes[type], `${what} ${type}`)
+      assert.equal(Buffer.from(type === 'blob' ? await value.arrayBuffer() : value).toString(), what === 'ping' ? 'p' : 'bytes')
+    }
+  }
+  assert.throws(() => { ws.binaryType = 'text' }, /^TypeError: binaryType is text; it must be 'nodebuffer', 'uint8array', 'arraybuffer', 'blob'/)
+})
