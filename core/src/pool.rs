@@ -16,13 +16,15 @@ mod stats;
 mod turn;
 
 #[cfg(test)]
+mod attempt_test;
+#[cfg(test)]
 mod pool_random_test;
 #[cfg(test)]
 mod pool_test;
 #[cfg(test)]
 mod retry_test;
 
-pub use action::{Action, Failure};
+pub use action::{Action, Failure, FailureScope};
 pub use config::{
     CONNECTIONS_MAX, CONNECTIONS_MULTIPLEXED_MAX, ORIGINS_MAX, PoolConfig, SOCKETS_MAX,
     WAITING_MAX, WARM_TIME,
@@ -323,8 +325,8 @@ impl<R> Pool<R> {
     /// An attempt failed. Requests without a connection or another attempt fail now: the evidence
     /// is as fresh as it gets, and retrying one by one would make a dead host cost its timeout once
     /// per request. Suspect connections count only behind an attempt that failed at once, as on a
-    /// path that is gone for a moment.
-    pub fn handle_attempt_failed(&mut self, now: Instant, attempt: AttemptId) {
+    /// path that is gone for a moment. `scope` says where that is another rule.
+    pub fn handle_attempt_failed(&mut self, now: Instant, attempt: AttemptId, scope: FailureScope) {
         let Some(Attempt { origin, began }) = self.attempts.remove(attempt.0) else {
             return;
         };
@@ -332,6 +334,15 @@ impl<R> Pool<R> {
             return;
         };
         state.attempts -= 1;
+        if scope != FailureScope::All {
+            // Attempts that are left are for as many requests.
+            let is_for_next = state.origin_queue.len() > state.attempts;
+            if scope == FailureScope::Next && is_for_next {
+                self.fail_next(origin, Failure::AttemptFailed);
+            }
+            self.pump(now, origin);
+            return self.wake_socket_waiters(now);
+        }
         let is_asking = state.multiplexing(now).is_none();
         let lasted = now.saturating_duration_since(began);
         // A second probe that has been silent for nearly as long says the same as the first.

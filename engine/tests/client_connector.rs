@@ -4,11 +4,14 @@
 use std::error::Error as _;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
-use trunkline::client::{Client, Connecting, Connector, Protocols};
-use trunkline::core::pool::Origin;
+use trunkline::client::{
+    Client, Connecting, ConnectionListener, ConnectionUse, Connector, Hold, Protocols,
+};
+use trunkline::core::http::Version;
+use trunkline::core::pool::{FailureScope, Origin};
 use trunkline::{ByteStream, ErrorKind};
 
 /// RFC 9113 section 3.4.
@@ -145,6 +148,92 @@ async fn the_error_of_a_connector_is_the_source_of_the_requests_error() {
     let error = client.get("http://a.test/").send().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connect);
     assert_eq!(error.source().unwrap().to_string(), "no tunnel");
+}
+
+/// Fails its first calls, each with the requests of `scope`.
+struct FailingFirst<C> {
+    then: C,
+    left: AtomicUsize,
+    scope: FailureScope,
+}
+
+impl<C: Connector> Connector for FailingFirst<C> {
+    fn connect(&self, origin: &Origin) -> Connecting {
+        let fewer = |left: usize| left.checked_sub(1);
+        let is_early = self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+        match is_early {
+            Ok(_) => Failing.connect(origin),
+            Err(_) => self.then.connect(origin),
+        }
+    }
+    fn failure_scope(&self, _: &io::Error) -> FailureScope {
+        self.scope
+    }
+}
+
+#[tokio::test]
+async fn a_connector_says_which_of_the_waiting_requests_fail_with_it() {
+    for (scope, failures, failed) in [
+        (FailureScope::All, 1, 3),
+        (FailureScope::Next, 2, 2),
+        (FailureScope::None, 4, 0),
+    ] {
+        let connector = FailingFirst {
+            then: in_memory(answer, |stream| stream).0,
+            left: AtomicUsize::new(failures),
+            scope,
+        };
+        let client = Client::builder().connector(connector).connections(1);
+        let client = client.build().unwrap();
+        let send = || client.get("http://a.test/").send();
+        let (first, second, third) = tokio::join!(send(), send(), send());
+        let count = [first, second, third]
+            .iter()
+            .filter(|one| one.is_err())
+            .count();
+        assert_eq!(count, failed, "{scope:?}");
+        assert_eq!(send().await.unwrap().status(), 200, "{scope:?}");
+    }
+}
+
+/// Holds each connection for some turns.
+struct Holding(Arc<Mutex<Vec<&'static str>>>);
+
+impl ConnectionListener for Holding {
+    fn opening(&self, _: &Origin) {}
+    fn opened(&self, _: &Origin, _: &ConnectionUse, _: Version) -> Option<Hold> {
+        let notes = Arc::clone(&self.0);
+        Some(Box::pin(async move {
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+            notes.lock().unwrap().push("released");
+        }))
+    }
+    fn failed(&self, _: &Origin, _: &trunkline::Error) {}
+    fn closed(&self, _: &Origin, _: &ConnectionUse, _: &trunkline::Error) {}
+}
+
+#[tokio::test]
+async fn a_connection_that_its_listener_holds_carries_nothing_until_then() {
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let read = Arc::clone(&notes);
+    let play = move |mut stream: DuplexStream| {
+        let read = Arc::clone(&read);
+        async move {
+            let mut first = [0];
+            stream.read_exact(&mut first).await.unwrap();
+            read.lock().unwrap().push("a byte");
+        }
+    };
+    let client = Client::builder()
+        .connector(in_memory(play, |stream| stream).0)
+        .connection_listener(Arc::new(Holding(Arc::clone(&notes))));
+    let client = client.build().unwrap();
+    client.get("http://a.test/").send().await.unwrap_err();
+    assert_eq!(*notes.lock().unwrap(), ["released", "a byte"]);
 }
 
 #[test]

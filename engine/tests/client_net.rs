@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use trunkline::client::{Client, ClientBuilder, ConnectionListener, ConnectionUse};
+use trunkline::client::{Client, ClientBuilder, ConnectionListener, ConnectionUse, Hold};
 use trunkline::client::{Resolver, Resolving};
 use trunkline::core::http::Version;
 use trunkline::core::pool;
@@ -422,10 +422,16 @@ impl ConnectionListener for Notes {
     fn opening(&self, origin: &pool::Origin) {
         self.note(origin, "opening");
     }
-    fn opened(&self, origin: &pool::Origin, connection: &ConnectionUse, version: Version) {
+    fn opened(
+        &self,
+        origin: &pool::Origin,
+        connection: &ConnectionUse,
+        version: Version,
+    ) -> Option<Hold> {
         let port = connection.info().unwrap().peer_addr().unwrap().port();
         assert_eq!(port, origin.port);
         self.note(origin, &format!("opened {version:?}"));
+        None
     }
     fn failed(&self, origin: &pool::Origin, error: &Error) {
         self.note(origin, &format!("failed {:?}", error.kind()));

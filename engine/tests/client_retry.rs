@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use trunkline::client::{
-    Client, ClientBuilder, ClientTimeouts, ConnectionListener, ConnectionUse, HealthTimes,
+    Client, ClientBuilder, ClientTimeouts, ConnectionListener, ConnectionUse, HealthTimes, Hold,
     PriorityClass, Protocols, Rank, WaitReason,
 };
 use trunkline::core::http::Version;
@@ -261,7 +261,9 @@ struct Answers(AtomicUsize);
 
 impl ConnectionListener for Answers {
     fn opening(&self, _: &pool::Origin) {}
-    fn opened(&self, _: &pool::Origin, _: &ConnectionUse, _: Version) {}
+    fn opened(&self, _: &pool::Origin, _: &ConnectionUse, _: Version) -> Option<Hold> {
+        None
+    }
     fn failed(&self, _: &pool::Origin, _: &Error) {}
     fn answered(&self, _: &pool::Origin, _: &ConnectionUse, after: Duration) {
         assert!(after < Duration::from_secs(60));

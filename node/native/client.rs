@@ -12,7 +12,7 @@ use crate::calls::read;
 use crate::channel::shared::Shared;
 use crate::failure;
 use crate::pages::{PageAsk, Pages};
-use connections::displayed;
+use connections::{Holds, displayed};
 use dial::Dialed;
 use lookup::Found;
 use serde::Deserialize;
@@ -39,6 +39,7 @@ pub(crate) struct Clients {
 pub(crate) struct ClientQuestions {
     pub(crate) lookups: Arc<Questions<Found>>,
     pub(crate) dials: Arc<Questions<Dialed>>,
+    pub(crate) holds: Arc<Holds>,
 }
 
 /// Where a request goes.
@@ -66,6 +67,8 @@ struct OriginAsk {
 struct ClientAsk {
     client: u32,
     pipelining: Option<u32>,
+    /// The number of a connection.
+    connection: Option<u64>,
 }
 
 impl Clients {
@@ -109,9 +112,22 @@ impl Clients {
                 self.pages.open(admin, ask)
             }
             "closePage" => self.pages.close(text),
+            "holdConnections" => {
+                let ask: ClientAsk = read(text)?;
+                questions.holds.begin(ask.client);
+                Ok(Value::Null)
+            }
+            "releaseConnection" => {
+                let ask: ClientAsk = read(text)?;
+                if let Some(connection) = ask.connection {
+                    questions.holds.release(ask.client, connection);
+                }
+                Ok(Value::Null)
+            }
             "shutDown" => {
                 let ask: ClientAsk = read(text)?;
                 self.pages.close_of(ask.client);
+                questions.holds.end(ask.client);
                 if let Some(client) = self.clients.remove(&ask.client) {
                     client.shut_down();
                 }

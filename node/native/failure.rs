@@ -8,6 +8,7 @@ use std::time::Duration;
 use std::{fmt, io};
 use trunkline::client::WaitReason;
 use trunkline::core::http::Version;
+use trunkline::core::pool::FailureScope;
 use trunkline::{CertificateRefusal, Error, ErrorKind, Progress, ProxyRefusal, SocksRefusal};
 
 /// A function or a stream of JavaScript's failed, which has the error by this number.
@@ -15,8 +16,8 @@ use trunkline::{CertificateRefusal, Error, ErrorKind, Progress, ProxyRefusal, So
 pub(crate) enum OwnFailure {
     /// The ticket of the question.
     Lookup(u32),
-    /// The ticket of the question.
-    Dial(u32),
+    /// The ticket of the question, and the requests that fail.
+    Dial(u32, FailureScope),
     /// The number of the stream: its `Duplex` failed, or was closed before its end.
     Stream(u32),
 }
@@ -25,7 +26,7 @@ impl fmt::Display for OwnFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Lookup(_) => "the function connect.lookup failed",
-            Self::Dial(_) => "the function connect failed",
+            Self::Dial(..) => "the function connect failed",
             Self::Stream(_) => "the stream of the connection failed",
         })
     }
@@ -160,7 +161,7 @@ fn own_error(error: &Error) -> Option<String> {
         if let Some(inner) = inner {
             match inner.downcast_ref::<OwnFailure>() {
                 Some(OwnFailure::Lookup(ticket)) => return Some(format!("lookup {ticket}")),
-                Some(OwnFailure::Dial(ticket)) => return Some(format!("dial {ticket}")),
+                Some(OwnFailure::Dial(ticket, _)) => return Some(format!("dial {ticket}")),
                 Some(OwnFailure::Stream(number)) => return Some(format!("stream {number}")),
                 None => {}
             }

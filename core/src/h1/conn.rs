@@ -117,6 +117,8 @@ pub struct Conn {
     pub(super) asks_absolute_form: bool,
     /// No new exchanges.
     pub(super) draining: bool,
+    /// Client: the server has said that it processes no request behind the one that it answers.
+    pub(super) peer_stops: bool,
     /// Why there is no exchange after the last one in the queue.
     pub(super) last: Option<CloseReason>,
     pub(super) closed: Option<Closed>,
@@ -216,6 +218,7 @@ impl Conn {
             asks_patience: false,
             asks_absolute_form: false,
             draining: false,
+            peer_stops: false,
             last: None,
             closed: None,
             switched: false,

@@ -55,6 +55,18 @@ pub enum Action<R> {
     },
 }
 
+/// The waiting requests that fail with an attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FailureScope {
+    /// All, where no connection and no other attempt is there to hope for; later attempts may pause.
+    #[default]
+    All,
+    /// The next in line: an attempt is for one request. Those behind it have attempts of their own.
+    Next,
+    /// None: another attempt begins for them.
+    None,
+}
+
 /// Why the pool fails a request. Nothing of it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {

@@ -132,7 +132,14 @@ impl Play {
         let at = self.dice.roll(self.attempts.len() as u64) as usize;
         let attempt = self.attempts.swap_remove(at);
         let (multiplexing, limit, limit_known) = match self.dice.roll(4) {
-            0 => return self.pool.handle_attempt_failed(self.now, attempt),
+            0 => {
+                let scope = match self.dice.roll(4) {
+                    0 => FailureScope::Next,
+                    1 => FailureScope::None,
+                    _ => FailureScope::All,
+                };
+                return self.pool.handle_attempt_failed(self.now, attempt, scope);
+            }
             1 => (Multiplexing::No, 1, true),
             _ => (Multiplexing::Yes, 100, false),
         };

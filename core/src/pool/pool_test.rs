@@ -122,8 +122,11 @@ impl Scene {
         self.carry_out();
     }
     pub(super) fn fail_attempt(&mut self) {
+        self.fail_attempt_with(FailureScope::All);
+    }
+    pub(super) fn fail_attempt_with(&mut self, scope: FailureScope) {
         let attempt = self.attempts.remove(0);
-        self.pool.handle_attempt_failed(self.now, attempt);
+        self.pool.handle_attempt_failed(self.now, attempt, scope);
         self.carry_out();
     }
     pub(super) fn wait(&mut self, millis: u64) {

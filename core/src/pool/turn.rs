@@ -269,6 +269,16 @@ impl<R> Pool<R> {
         }
     }
 
+    /// Fails the next request in line alone.
+    pub(in crate::pool) fn fail_next(&mut self, origin: Key, why: Failure) {
+        if let Some(state) = self.origins.get_mut(origin)
+            && let Some(ticket) = state.origin_queue.front()
+            && let Some(entry) = self.queue.leave(&mut state.origin_queue, ticket)
+        {
+            self.fail(entry.request, why);
+        }
+    }
+
     /// Requests that pause fail, as the pool is shut down.
     pub(in crate::pool) fn fail_parked(&mut self) {
         let parked = self.queue.iter().filter(|(_, entry)| entry.is_parked);

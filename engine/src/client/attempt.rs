@@ -18,7 +18,7 @@ use super::connect::socket::Socket;
 use super::connection::ConnectionTask;
 use super::dispatch::tasks::Tasks;
 use super::dispatch::{Dispatch, TaskHandle};
-use super::listener::connection::Farewell;
+use super::listener::connection::{Farewell, Hold};
 use super::listener::connection_use::ConnectionUse;
 use super::settings::Settings;
 use crate::connection_info::ConnectionInfo;
@@ -30,12 +30,15 @@ use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::net::byte_stream::ByteStream;
 use ::bytes::Bytes;
 use quic_race::{Winner, first_of};
+use std::error::Error as _;
 use std::future::Future;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use trunkline_core::h1;
-use trunkline_core::pool::{AttemptId, Capacity, Multiplexing, Origin, Protocols, Scheme};
+use trunkline_core::pool::{
+    AttemptId, Capacity, FailureScope, Multiplexing, Origin, Protocols, Scheme,
+};
 
 /// Starts the task of an attempt among `tasks`.
 pub(in crate::client) fn spawn(
@@ -71,7 +74,10 @@ fn run(
     async move {
         match establish_in_time(&answer.settings, &answer.origin, start).await {
             Ok(opened) => {
-                if let Some(connection) = answer.succeed(opened) {
+                if let Some((connection, hold)) = answer.succeed(opened) {
+                    if let Some(hold) = hold {
+                        hold.await;
+                    }
                     connection.await;
                 }
             }
@@ -99,7 +105,11 @@ struct AttemptReport {
 }
 
 impl AttemptReport {
-    fn succeed(&mut self, opened: NegotiatedConnection) -> Option<ConnectionTask<Socket>> {
+    /// The task of the connection, and what its first turn waits for.
+    fn succeed(
+        &mut self,
+        opened: NegotiatedConnection,
+    ) -> Option<(ConnectionTask<Socket>, Option<Hold>)> {
         let Self {
             owed,
             origin,
@@ -129,8 +139,9 @@ impl AttemptReport {
         if !is_early {
             client.alive(now, id, Some(*began));
         }
+        let mut hold = None;
         let farewell = settings.listener.as_ref().map(|listener| {
-            listener.opened(origin, &used, io.machine.version());
+            hold = listener.opened(origin, &used, io.machine.version());
             Farewell {
                 listener: Arc::clone(listener),
                 origin: origin.clone(),
@@ -144,7 +155,7 @@ impl AttemptReport {
         let connection = connection
             .asking_system(Socket::unanswered)
             .begun_early(is_early);
-        Some(connection.with_farewell(farewell).with_race(raced))
+        Some((connection.with_farewell(farewell).with_race(raced), hold))
     }
     fn fail(&mut self, error: Error) {
         let Some((dispatch, attempt)) = self.owed.take() else {
@@ -155,11 +166,21 @@ impl AttemptReport {
             listener.failed(&self.origin, &error);
         }
         if let Some(dispatch) = dispatch.upgrade() {
-            dispatch.attempt_failed(attempt, error);
+            let scope = self.scope(&error);
+            dispatch.attempt_failed(attempt, error, scope);
         }
         if let Some(listener) = &self.settings.listener {
             listener.requests_failed(&self.origin);
         }
+    }
+    /// The waiting requests that fail with `error`: the connector says that of its own errors.
+    fn scope(&self, error: &Error) -> FailureScope {
+        let cause = error.source().and_then(|cause| cause.downcast_ref());
+        let connector = self.settings.route.connector.as_deref();
+        let scope = connector
+            .zip(cause)
+            .map(|(it, cause)| it.failure_scope(cause));
+        scope.unwrap_or_default()
     }
 }
 

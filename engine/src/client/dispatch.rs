@@ -17,7 +17,8 @@ use tokio::sync::Notify;
 use trunkline_core::credit::BudgetShare;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{
-    Action, AttemptId, Capacity, ConnectionId, Failure, Multiplexing, Origin, Pool, PoolConfig,
+    Action, AttemptId, Capacity, ConnectionId, Failure, FailureScope, Multiplexing, Origin, Pool,
+    PoolConfig,
 };
 
 mod back;
@@ -141,7 +142,7 @@ impl Dispatch {
         let exchange = Arc::clone(&request.exchange);
         let origin = Arc::clone(&request.origin);
         let deadline = request.queue_deadline();
-        let (rank, alone) = (request.rank, !request.is_idempotent());
+        let (rank, alone) = (request.rank, request.stands_alone());
         let ticket = state
             .pool
             .submit_ranked(now, &origin, request, deadline, rank, alone);
@@ -185,11 +186,17 @@ impl Dispatch {
         id
     }
 
-    /// An attempt failed.
-    pub(super) fn attempt_failed(self: &Arc<Self>, attempt: AttemptId, error: Error) {
+    /// An attempt failed, and with it the requests of `scope`.
+    pub(super) fn attempt_failed(
+        self: &Arc<Self>,
+        attempt: AttemptId,
+        error: Error,
+        scope: FailureScope,
+    ) {
         let mut state = self.lock();
         let error = Arc::new(error);
-        state.pool.handle_attempt_failed(Instant::now(), attempt);
+        let now = Instant::now();
+        state.pool.handle_attempt_failed(now, attempt, scope);
         state.notify_prewarmers(attempt, Some(&error));
         self.finish(state, Some(error));
     }
@@ -334,6 +341,7 @@ impl Dispatch {
                 None => self.attempt_failed(
                     attempt,
                     Error::config("a request must be sent from within a tokio runtime"),
+                    FailureScope::All,
                 ),
             }
         }

@@ -148,6 +148,12 @@ impl Outgoing {
         let by_method = || is_idempotent(self.head.method());
         self.idempotent.unwrap_or_else(by_method)
     }
+    /// It is not pipelined behind requests that are not answered yet: it may not be sent again where the connection ends
+    /// (RFC 9112 section 9.3.2), or its body comes from a source, whose failure ends the connection and with it those in front.
+    pub(super) fn stands_alone(&self) -> bool {
+        let is_whole = || self.body.is_end_stream() || self.body.whole().is_some();
+        !self.is_idempotent() || !is_whole()
+    }
     /// Gives its listener the number of the connection on which it starts, once.
     pub(super) fn announce_start(&mut self, on: ConnectionId) {
         if self.announced_on != Some(on)

@@ -1,13 +1,19 @@
 //! Reports the events of a client's connections as completions, which JavaScript emits.
 
+use super::ClientQuestions;
 use crate::calls::address;
 use crate::channel::codes::completion;
+use crate::channel::lock;
 use crate::channel::shared::Shared;
 use crate::failure;
 use serde_json::{Value, json};
-use std::sync::Weak;
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, Weak};
+use std::task::Poll;
 use std::time::Duration;
-use trunkline::client::{ConnectionListener, ConnectionUse};
+use tokio::sync::oneshot;
+use trunkline::client::{ConnectionListener, ConnectionUse, Hold};
 use trunkline::core::http::Version;
 use trunkline::core::pool::Origin;
 use trunkline::{ConnectionInfo, Error};
@@ -18,9 +24,63 @@ pub(crate) struct ConnectionEvents {
     pub(crate) shared: Weak<Shared>,
     /// The client's number.
     pub(crate) client: u32,
+    pub(crate) holds: Arc<Holds>,
+}
+
+/// Connections that carry nothing until JavaScript's listeners have had the event of their beginning, by the number of the
+/// client, which is here while it has such listeners, and by their own.
+#[derive(Default)]
+pub(crate) struct Holds(Mutex<HashMap<u32, HashMap<u64, oneshot::Sender<()>>>>);
+
+impl Holds {
+    /// Holds the client's connections from now on.
+    pub(crate) fn begin(&self, client: u32) {
+        lock(&self.0).entry(client).or_default();
+    }
+    /// The client's connections are held no more.
+    pub(crate) fn end(&self, client: u32) {
+        lock(&self.0).remove(&client);
+    }
+    /// The listeners of a connection have had its event.
+    pub(crate) fn release(&self, client: u32, connection: u64) {
+        if let Some(held) = lock(&self.0).get_mut(&client) {
+            held.remove(&connection);
+        }
+    }
+    fn hold(&self, client: u32, connection: u64) -> Option<Hold> {
+        let (held, released) = oneshot::channel();
+        lock(&self.0).get_mut(&client)?.insert(connection, held);
+        Some(Box::pin(async {
+            // A sender that is dropped has released it. The task that reads submissions runs first, once more: what was
+            // cancelled in front is not sent.
+            drop(released.await);
+            behind_others().await;
+        }))
+    }
+}
+
+/// Lets the tasks run that are ready now. Not by tokio's own, which waits for the turn of its driver.
+async fn behind_others() {
+    let mut has_waited = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut has_waited, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 impl ConnectionEvents {
+    pub(crate) fn new(shared: Weak<Shared>, client: u32, questions: &ClientQuestions) -> Arc<Self> {
+        let holds = Arc::clone(&questions.holds);
+        Arc::new(Self {
+            shared,
+            client,
+            holds,
+        })
+    }
     fn report(&self, event: &str, origin: &Origin, mut facts: Value) {
         let Some(shared) = self.shared.upgrade() else {
             return;
@@ -37,7 +97,14 @@ impl ConnectionListener for ConnectionEvents {
     fn opening(&self, origin: &Origin) {
         self.report("opening", origin, json!({}));
     }
-    fn opened(&self, origin: &Origin, connection: &ConnectionUse, version: Version) {
+    fn opened(
+        &self,
+        origin: &Origin,
+        connection: &ConnectionUse,
+        version: Version,
+    ) -> Option<Hold> {
+        // In front of the event, which JavaScript may answer on another thread at once.
+        let hold = self.holds.hold(self.client, connection.number());
         let info = connection.info();
         let tls = info.and_then(|info| info.tls());
         let facts = json!({
@@ -50,6 +117,7 @@ impl ConnectionListener for ConnectionEvents {
             "alpn": tls.and_then(|tls| tls.alpn()).map(String::from_utf8_lossy),
         });
         self.report("opened", origin, facts);
+        hold
     }
     fn failed(&self, origin: &Origin, error: &Error) {
         self.report(

@@ -13,10 +13,10 @@ use std::io;
 use std::sync::{Arc, Weak};
 use trunkline::ByteStream;
 use trunkline::client::{Connecting, Connector};
-use trunkline::core::pool::{Origin, Protocols};
+use trunkline::core::pool::{FailureScope, Origin, Protocols};
 
-/// The stream that JavaScript made; `None`: its function failed, and JavaScript has the error.
-pub(crate) type Dialed = Option<ByteStream>;
+/// The stream that JavaScript made, or the requests that fail: its function did, and JavaScript has the error.
+pub(crate) type Dialed = Result<ByteStream, FailureScope>;
 
 /// The answer to a question.
 #[derive(Deserialize)]
@@ -24,6 +24,29 @@ pub(crate) type Dialed = Option<ByteStream>;
 struct DialedAsk {
     ticket: u32,
     stream: Option<StreamAsk>,
+    /// Without a stream, the requests that fail. Default: all that wait.
+    #[serde(default)]
+    fails: Fails,
+}
+
+/// The requests that fail with a function.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Fails {
+    #[default]
+    All,
+    Next,
+    None,
+}
+
+impl From<Fails> for FailureScope {
+    fn from(fails: Fails) -> Self {
+        match fails {
+            Fails::All => Self::All,
+            Fails::Next => Self::Next,
+            Fails::None => Self::None,
+        }
+    }
 }
 
 /// Takes an answer; false: nothing waits for it any more, and no stream was attached.
@@ -38,7 +61,7 @@ pub(crate) fn answer(
     }
     let stream = ask.stream.map(|stream| stream.attach(shared));
     // One that is dropped here all the same is closed as any other that the engine lets go of.
-    dials.answer(ask.ticket, stream);
+    dials.answer(ask.ticket, stream.ok_or(ask.fails.into()));
     Ok(json!(true))
 }
 
@@ -68,10 +91,16 @@ impl Connector for ScriptConnector {
         drop(shared);
         Box::pin(async move {
             match question.answer().await {
-                Some(Some(stream)) => Ok(stream),
-                Some(None) => Err(io::Error::other(OwnFailure::Dial(ticket))),
+                Some(Ok(stream)) => Ok(stream),
+                Some(Err(scope)) => Err(io::Error::other(OwnFailure::Dial(ticket, scope))),
                 None => Err(io::ErrorKind::NotConnected.into()),
             }
         })
+    }
+    fn failure_scope(&self, error: &io::Error) -> FailureScope {
+        match error.get_ref().and_then(|own| own.downcast_ref()) {
+            Some(OwnFailure::Dial(_, scope)) => *scope,
+            _ => FailureScope::All,
+        }
     }
 }

@@ -177,7 +177,7 @@ impl Settings {
         builder = builder.keep_alive(Duration::from_millis(max), Duration::from_millis(margin));
         let shared = Arc::downgrade(shared);
         builder = self.asking(builder, (&shared, questions), client);
-        builder = builder.connection_listener(Arc::new(ConnectionEvents { shared, client }));
+        builder = builder.connection_listener(ConnectionEvents::new(shared, client, questions));
         for (host, addresses) in &self.resolve {
             builder = builder.connect_to(host, addresses.clone());
         }

@@ -16,7 +16,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use trunkline_core::error::{Closed, H2Code, TransportEnd, Violation};
 use trunkline_core::http::{Side, StreamId};
-use trunkline_core::pool::{Action, AttemptId, Capacity, Health, Multiplexing, OriginId};
+use trunkline_core::pool::{
+    Action, AttemptId, Capacity, FailureScope, Health, Multiplexing, OriginId,
+};
 use trunkline_core::{h1, h2};
 
 /// An exchange without any progress for this long is given up.
@@ -132,7 +134,8 @@ impl World {
     pub(super) fn end_attempt(&mut self, attempt: AttemptId, origin: usize) {
         let plan = &self.plan.origins[origin];
         if self.dice.per_mille(plan.handshake_failures_per_mille) {
-            self.pool.handle_attempt_failed(self.now, attempt);
+            self.pool
+                .handle_attempt_failed(self.now, attempt, FailureScope::All);
             return self.carry_out();
         }
         let h2 = speaks_h2(plan);

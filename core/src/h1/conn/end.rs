@@ -278,9 +278,10 @@ impl Conn {
         }
         for index in 0..self.exchanges.len() {
             let open = &self.exchanges[index];
-            // Only bytes that never left are provably unprocessed.
-            let unprocessed =
-                self.side == Side::Client && !open.answered && open.head_at >= self.sent;
+            // Provably unprocessed is what never left, and what came behind a response that says that its server
+            // closes: the server processes nothing more then (RFC 9112 section 9.6).
+            let is_left = open.head_at >= self.sent || self.peer_stops;
+            let unprocessed = self.side == Side::Client && !open.answered && is_left;
             let reset = Reset {
                 by: ResetBy::Connection(closed),
                 unprocessed,

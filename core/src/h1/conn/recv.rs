@@ -235,6 +235,7 @@ impl Conn {
         open.answered = true;
         if let Some(reason) = persistence(version, head.fields()) {
             open.close_because(reason);
+            self.peer_stops = true;
         }
         if length == BodyLength::UntilClose {
             open.close_because(CloseReason::BodyUntilClose);

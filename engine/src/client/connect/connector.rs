@@ -4,7 +4,7 @@ use crate::net::byte_stream::ByteStream;
 use std::fmt;
 use std::io;
 use std::pin::Pin;
-use trunkline_core::pool::Origin;
+use trunkline_core::pool::{FailureScope, Origin};
 
 /// The stream to come.
 pub type Connecting = Pin<Box<dyn Future<Output = io::Result<ByteStream>> + Send>>;
@@ -33,6 +33,13 @@ pub trait Connector: Send + Sync + 'static {
     /// connection, and is their error's source. Dropped when the connect timeout has passed or the
     /// client is gone.
     fn connect(&self, origin: &Origin) -> Connecting;
+
+    /// The waiting requests that fail with an error of [`connect`](Self::connect). Default: all that no other
+    /// connection or attempt can serve.
+    fn failure_scope(&self, error: &io::Error) -> FailureScope {
+        let _ = error;
+        FailureScope::All
+    }
 }
 
 impl fmt::Debug for dyn Connector {

@@ -3,10 +3,15 @@
 use super::connection_use::ConnectionUse;
 use crate::error::Error;
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use trunkline_core::http::Version;
 use trunkline_core::pool::Origin;
+
+/// Done when a connection may carry its first exchange.
+pub type Hold = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Receives the events of a client's connections: `opening`, then `opened` and later `closed`, or
 /// `failed`. Called on the task that opens or runs the connection, under no lock of the client's:
@@ -14,8 +19,10 @@ use trunkline_core::pool::Origin;
 pub trait ConnectionListener: Send + Sync + 'static {
     /// An attempt at an origin begins.
     fn opening(&self, origin: &Origin);
-    /// The attempt became a connection. No exchange is on it yet.
-    fn opened(&self, origin: &Origin, connection: &ConnectionUse, version: Version);
+    /// The attempt became a connection. No exchange is on it yet, and none starts until the future that this returns
+    /// is done; `None`: at once.
+    fn opened(&self, origin: &Origin, connection: &ConnectionUse, version: Version)
+    -> Option<Hold>;
     /// The attempt failed. Called before the requests that fail with it get their error.
     fn failed(&self, origin: &Origin, error: &Error);
     /// The requests that fail with the attempt have their error.

@@ -1,6 +1,6 @@
 //! Events of `tracing` for a client's connections.
 
-use super::connection::ConnectionListener;
+use super::connection::{ConnectionListener, Hold};
 use super::connection_use::ConnectionUse;
 use crate::error::Error;
 use std::sync::Arc;
@@ -18,7 +18,12 @@ impl ConnectionListener for Traced {
             next.opening(origin);
         }
     }
-    fn opened(&self, origin: &Origin, connection: &ConnectionUse, version: Version) {
+    fn opened(
+        &self,
+        origin: &Origin,
+        connection: &ConnectionUse,
+        version: Version,
+    ) -> Option<Hold> {
         event!(
             target: "trunkline::client",
             Level::DEBUG,
@@ -28,9 +33,8 @@ impl ConnectionListener for Traced {
             connection = ?connection,
             "connection opened"
         );
-        if let Some(next) = &self.0 {
-            next.opened(origin, connection, version);
-        }
+        let next = self.0.as_ref()?;
+        next.opened(origin, connection, version)
     }
     fn failed(&self, origin: &Origin, error: &Error) {
         event!(

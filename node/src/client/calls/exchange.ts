@@ -78,6 +78,8 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
   private isAborted = false
   private why: unknown = null
   private isOver = false
+  /** It fails when this turn is over. */
+  private isFailing = false
   /** The handler has the end of the response: nothing follows but what it throws. */
   private hasEnded = false
   private hasResponse = false
@@ -146,6 +148,15 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
     this.fail(error)
   }
 
+  /** As `giveUp`, in a later turn than the head: a fetch of undici that has both in one turn misses the error, and waits for ever. */
+  private giveUpLater (error: Error): void {
+    if (!this.hasResponse || this.tunnel !== null) return this.giveUp(error)
+    if (this.isOver || this.isFailing) return
+    this.isFailing = true
+    if (this.number !== 0) this.bridge.cancel(this.number)
+    setImmediate(() => { this.fail(error) })
+  }
+
   // Its life.
 
   /** Calls `onRequestStart` or `onConnect`; false: the handler aborted. */
@@ -164,7 +175,7 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
 
   /** Whether events are dropped: it is over, or will be when this turn is. A socket that was handed over goes on. */
   private get isIgnored (): boolean {
-    return this.isOver || (this.owner.destroyed && (this.tunnel === null || this.isOnStream))
+    return this.isOver || this.isFailing || (this.owner.destroyed && (this.tunnel === null || this.isOnStream))
   }
 
   onInterim (status: number, fields: string, reason: string, version: number): void {
@@ -281,7 +292,7 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
   private arrive (chunk: Buffer, credit: boolean): void {
     if (this.isIgnored) return
     if ((this.received += chunk.length) > this.bodyBytesMax) {
-      return this.giveUp(new ResponseExceededMaxSizeError())
+      return this.giveUpLater(new ResponseExceededMaxSizeError())
     }
     this.trace?.onReceived(chunk)
     if (this.isPaused || this.isHolding) return this.hold(chunk)
@@ -326,7 +337,7 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
   private deliverHeld (): void {
     if (this.isDelivering) return
     this.isDelivering = true
-    while (this.held.length > 0 && !this.isPaused && !this.isOver) {
+    while (this.held.length > 0 && !this.isPaused && !this.isOver && !this.isFailing) {
       const chunk = this.held.shift()
       if (chunk == null) {
         this.guard(this.finish)
@@ -459,7 +470,7 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
     try {
       this.run(call, ...args)
     } catch (error) {
-      this.giveUp(error as Error)
+      this.giveUpLater(error as Error)
     }
   }
 

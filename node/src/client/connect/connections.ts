@@ -2,7 +2,7 @@
 // resolve by a user's function.
 
 import { channel } from 'node:diagnostics_channel'
-import type { EventEmitter } from 'node:events'
+import { EventEmitter } from 'node:events'
 import { isIP } from 'node:net'
 import { Connection, UNKNOWN, type ConnectionEvent } from './connection'
 import type { Dialer } from './dial'
@@ -26,9 +26,12 @@ export type OwningDispatcher = EventEmitter & { readonly origin: URL | null; rea
 /** The state of the dispatcher, which counts its requests by origin. */
 interface Of {
   readonly dispatcher: OwningDispatcher
-  readonly checked: Pick<Checked, 'connections' | 'forwards' | 'isProxied' | 'settings'>
+  /** The engine's number of it. */
+  readonly client: number
+  readonly checked: Pick<Checked, 'forwards' | 'isProxied' | 'settings'>
   /** Why the dispatcher closes its connections; null: it does not. */
   readonly reason: Error | null
+  readonly hasPools: boolean
   load: (url: URL) => Load
   settle: (load: Load) => void
   drain: (load: Load) => void
@@ -50,6 +53,7 @@ function connector (): never {
 const listened = new Set<Connections>()
 /** Those of dispatchers that end: a program may keep nothing else of them than the promise. */
 const ending = new Set<Connections>()
+const { listenerCount } = EventEmitter.prototype
 const EVENTS = ['connect', 'disconnect', 'connectionError', 'drain', 'ping']
 
 export class Connections implements ConnectionListener {
@@ -65,6 +69,7 @@ export class Connections implements ConnectionListener {
   /** Emit the ends of connections with which no request has failed. */
   private readonly gracefulEnds: (() => void)[] = []
   private attempts = 0
+  private holdsConnections = false
   private onEmpty: (() => void) | null = null
   private onLast: (() => void) | null = null
 
@@ -125,6 +130,7 @@ export class Connections implements ConnectionListener {
   private onConnectionEvent (events: ConnectionEvent, url: URL): void {
     switch (events.event) {
       case 'opening':
+        this.holdForListeners()
         if (opening.hasSubscribers) opening.publish({ connectParams: this.paramsOf(events, url), connector: this.dialer?.connector ?? connector })
         return
       case 'opened': return this.onOpened(events, url)
@@ -137,7 +143,25 @@ export class Connections implements ConnectionListener {
     }
   }
 
+  /** Connections carry nothing until the listeners of 'connect', and those of the 'disconnect' before, have been called: with undici one
+   * that destroys the dispatcher or aborts a request has done so before anything is sent. */
+  holdForListeners (): void {
+    const { client, dispatcher } = this.of
+    if (this.holdsConnections || this.onEmpty !== null || listenerCount.call(dispatcher, 'connect') + listenerCount.call(dispatcher, 'disconnect') === 0) return
+    this.holdsConnections = true
+    this.bridge.ask('holdConnections', { client })
+  }
+
   private onOpened (events: ConnectionEvent, url: URL): void {
+    try {
+      this.announce(events, url)
+    } finally {
+      // Behind what a listener's `destroy` does, which is in a microtask of its own.
+      if (this.holdsConnections) queueMicrotask(() => { this.release(events.number!) })
+    }
+  }
+
+  private announce (events: ConnectionEvent, url: URL): void {
     if (this.onEmpty !== null) {
       this.late.add(events.number!)
       return
@@ -155,6 +179,12 @@ export class Connections implements ConnectionListener {
     this.emitGracefulEnds()
     this.emit('connect', url, this.targets(url, connection))
     this.of.settle(load)
+  }
+
+  private release (connection: number): void {
+    // The engine sees what listeners have cancelled first.
+    this.bridge.flush()
+    if (!this.bridge.hasEnded) this.bridge.ask('releaseConnection', { client: this.of.client, connection })
   }
 
   /** A connection through a proxy of HTTP is shown where it is a tunnel, as with undici. */
@@ -200,7 +230,7 @@ export class Connections implements ConnectionListener {
    * attempt of the engine was for had an attempt each with undici's pools: its event comes for each of them. */
   emitFailures (of?: Failure, load: Load | null = null): void {
     if (of?.kind === 'timeout' && load !== null) this.emitTimeout(of, load)
-    const isOfPool = of !== undefined && load !== null && this.hasPools && UNCONNECTED.has(of.kind)
+    const isOfPool = of !== undefined && load !== null && this.of.hasPools && UNCONNECTED.has(of.kind)
     if (isOfPool && this.failures.length === 0) return load.repeatFailure()
     for (let emit = this.failures.shift(); emit !== undefined; emit = this.failures.shift()) emit()
     if (isOfPool) load.surplus--
@@ -214,9 +244,6 @@ export class Connections implements ConnectionListener {
     connection.hasEmittedEnd = true
     apart(() => { this.emit('disconnect', url, this.targets(url, connection), error) })
   }
-
-  /** Whether undici would have a pool for an origin, and not one client. */
-  private get hasPools (): boolean { return !this.isClient && (this.dispatcher.origin !== null || this.of.checked.connections !== 1) }
 
   private onClosed (events: ConnectionEvent, url: URL): void {
     if (this.late.delete(events.number!)) return
@@ -262,7 +289,7 @@ export class Connections implements ConnectionListener {
    */
   private targets (url: URL, connection: Connection): object[] {
     const { dispatcher } = this
-    if (dispatcher.origin === null && this.hasPools) return [dispatcher, this.entry(url), connection]
+    if (dispatcher.origin === null && this.of.hasPools) return [dispatcher, this.entry(url), connection]
     return this.isClient ? [dispatcher] : [dispatcher, connection]
   }
 

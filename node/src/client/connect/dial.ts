@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { InvalidArgumentError } from '../../errors'
+import { InvalidArgumentError, SocketError } from '../../errors'
 import { errorOf, keepOwnError } from '../../errors/failures'
 import type { Bridge, Failure } from '../../channel/ring'
 import { isDuplex, streamsOf, type Carried } from '../../channel/streams'
@@ -48,11 +48,24 @@ export interface Extras {
 /** The engine's request for a connection (dial.rs). */
 interface Question { origin: string; serverName: string | null; isHttp1: boolean }
 
+/** The requests that fail with a connector. */
+type Fails = 'all' | 'next' | 'none'
+
+/** The dispatcher of a connector. */
+export interface DialOwner {
+  /** It takes no connection any more. */
+  readonly destroyed: boolean
+  /** Undici would have a client for each of its connections, which waits for one request. */
+  readonly hasPools: boolean
+}
+
+/** undici's codes of errors for which no request fails: it connects again. */
+const CONNECTS_AGAIN = new Set(['UND_ERR_SOCKET', 'UND_ERR_INFO'])
+
 /** Has one dispatcher's connector make its connections. */
 export class Dialer {
   /** `h2c`: `http:` is HTTP/2 by prior knowledge, where the stream does not say what it is. */
-  /** `isEnded`: whether the dispatcher takes no connection any more. */
-  constructor (private readonly bridge: Bridge, readonly connector: Connector, private readonly extras: Extras, private readonly h2c: boolean, private readonly isEnded: () => boolean) {}
+  constructor (private readonly bridge: Bridge, readonly connector: Connector, private readonly extras: Extras, private readonly h2c: boolean, private readonly owner: DialOwner) {}
 
   /** Answers the engine's question, once. */
   dial (ticket: number, text: string): void {
@@ -64,17 +77,20 @@ export class Dialer {
       localAddress, ...others, ...(isHttp1 ? { allowH2: false } : {})
     }
     let isAnswered = false
+    let isWithin = true
     const answer = (error: unknown, stream: unknown): void => {
       if (isAnswered) return isDuplex(stream) ? discard(stream) : undefined
       isAnswered = true
-      if (this.isEnded()) {
+      if (this.owner.destroyed) {
         // At once, as undici: behind the end nothing holds the process until the engine has closed it.
         if (isDuplex(stream)) discard(stream)
         this.bridge.ask('dialed', { ticket })
         return
       }
-      if (error != null) return this.fail(ticket, error as Error)
+      if (error != null) return this.fail(ticket, error as Error, this.failing(error as Error, isWithin))
       if (!isDuplex(stream)) return this.fail(ticket, new InvalidArgumentError('connect called back without an error and without a Duplex; it must give one of them'))
+      const end = stream.errored ?? (stream.destroyed ? new SocketError('destroyed') : null)
+      if (end !== null) return this.fail(ticket, end, this.failing(end, isWithin))
       this.attach(ticket, stream, protocol)
     }
     try {
@@ -82,6 +98,14 @@ export class Dialer {
     } catch (error) {
       answer(error ?? new Error('connect threw nothing'), null)
     }
+    isWithin = false
+  }
+
+  /** As with undici, where a pool's client is for one request, and a Client that fails at once has just its first request yet. */
+  private failing (error: Error, isWithin: boolean): Fails {
+    if (isWithin) return 'next'
+    if (CONNECTS_AGAIN.has((error as { code?: string }).code!)) return 'none'
+    return this.owner.hasPools ? 'next' : 'all'
   }
 
   private attach (ticket: number, stream: Carried, protocol: string): void {
@@ -99,9 +123,9 @@ export class Dialer {
     }
   }
 
-  private fail (ticket: number, error: Error): void {
+  private fail (ticket: number, error: Error, fails: Fails = 'all'): void {
     keepOwnError(`dial ${ticket}`, error)
-    this.bridge.ask('dialed', { ticket })
+    this.bridge.ask('dialed', { ticket, fails })
   }
 }
 

@@ -35,6 +35,9 @@ export class Load {
 
   onClosed (): void { this.open-- }
 
+  /** Whether no connection is open. */
+  get isCold (): boolean { return this.open === 0 }
+
   /** An attempt to connect has failed: `emit` tells the listeners. */
   failed (emit: () => void): void {
     this.lastFailure = emit

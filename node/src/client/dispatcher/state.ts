@@ -65,7 +65,7 @@ export class State {
     this.client = this.ask('client', checked.settings) as number
     const localAddress = checked.settings['localAddress'] as string | undefined
     const { connector, isClient, lookup } = checked
-    const dialer = connector === null ? null : new Dialer(this.bridge, connector.connect, connector.extras, connector.h2c, () => this.destroyed)
+    const dialer = connector === null ? null : new Dialer(this.bridge, connector.connect, connector.extras, connector.h2c, this)
     this.connections = new Connections(this.bridge, this, isClient, connector?.extras.localAddress ?? localAddress ?? null, lookup, dialer)
     this.bridge.listen(this.client, this.connections)
     // Certificates are large, and the engine has them now.
@@ -92,6 +92,12 @@ export class State {
     return made
   }
 
+  /** Whether undici would have a pool for an origin, and not one client. */
+  get hasPools (): boolean {
+    const { connections, isClient } = this.checked
+    return !isClient && (this.dispatcher.origin !== null || connections !== 1)
+  }
+
   /** Requests to the origin that have not ended. */
   underWay (origin: string): number { return this.loads.get(origin)?.count ?? 0 }
 
@@ -106,6 +112,7 @@ export class State {
 
   /** Counts a request that starts. */
   start (exchange: Under, load: Load): void {
+    if (load.isCold) this.connections.holdForListeners()
     this.exchanges.add(exchange)
     exchange.load = load
     load.count++
@@ -260,6 +267,8 @@ export class State {
     if (this.isEnding) return
     this.isEnding = true
     const why = this.reason ??= new ClientDestroyedError()
+    // Requests that are given up are not sent any more, also on connections that are held for their listeners.
+    this.bridge.flush()
     this.bridge.ask('shutDown', { client: this.client })
     this.destroyed = true
     this.onDestroyed ??= []

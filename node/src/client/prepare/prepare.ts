@@ -68,7 +68,8 @@ export interface DispatchOptions {
    * Default: false.
    */
   expectContinue?: boolean | undefined
-  /** Accepted only as `false`, which undici 6 and 7 send: use the responseError interceptor. Default: false. */
+  /** Accepted only as `false`, which undici 6 and 7 send, and of the calls of undici 6, which throw by themselves: use the responseError interceptor.
+   * Default: false. */
   throwOnError?: boolean | undefined
   /** Accepted only as 0: use the redirect interceptor. Default: 0. */
   maxRedirections?: number | undefined
@@ -121,7 +122,7 @@ export function prepare (state: Targets, origin: string, options: DispatchOption
   const { checked } = state
   const path = checkPath(options.path, method)
   checkMethod(method)
-  checkOptions(options)
+  checkOptions(options, handler)
   const given = bodyOf(options.body, state.hasRoom(origin))
   const head = headOf(options.headers)
   // Clients of proxies say it in CONNECT, which goes to the proxy itself.
@@ -258,7 +259,7 @@ export function onStream (head: string): string {
   return ['CONNECT', path, authority, ...fields].join('\0')
 }
 
-function checkOptions (options: DispatchOptions): void {
+function checkOptions (options: DispatchOptions, handler: Handler | null): void {
   const { upgrade, reset, expectContinue, throwOnError, maxRedirections, typeOfService } = options
   if (upgrade && typeof upgrade !== 'string') throw new InvalidArgumentError('upgrade must be a string')
   if (upgrade && !isFieldValue(upgrade)) throw new InvalidArgumentError('invalid upgrade header')
@@ -266,8 +267,9 @@ function checkOptions (options: DispatchOptions): void {
   time('bodyTimeout', options.bodyTimeout)
   if (reset != null && typeof reset !== 'boolean') throw new InvalidArgumentError('invalid reset')
   if (expectContinue != null && typeof expectContinue !== 'boolean') throw new InvalidArgumentError('invalid expectContinue')
-  // undici 6 and 7 send `false`.
-  if (throwOnError != null && throwOnError !== false) throw new InvalidArgumentError('invalid throwOnError')
+  // undici 6 and 7 send `false`; handlers of undici 6 that have it throw by themselves.
+  const isOfHandler = throwOnError === true && (handler as { throwOnError?: unknown } | null)?.throwOnError === true
+  if (throwOnError != null && throwOnError !== false && !isOfHandler) throw new InvalidArgumentError('invalid throwOnError')
   if (maxRedirections != null && maxRedirections !== 0) {
     throw new InvalidArgumentError('maxRedirections is not supported, use the redirect interceptor')
   }

@@ -120,3 +120,11 @@ test('a fetch whose response is cut right behind its head rejects, and does not 
   const outcomes = await Promise.allSettled(Array.from({ length: 200 }, async () => await (await fetch(server.url)).text()))
   assert.ok(outcomes.every(outcome => outcome.status === 'rejected'))
 })
+
+test('a fetch of Node.js whose response is longer than maxResponseSize fails, though its body comes with its head', async t => {
+  const server = await ways[0].serve((request, response) => { response.end('hello') })
+  const agent = new Agent({ ...ways[0].options, maxResponseSize: 3 })
+  t.after(async () => { await agent.close(); await server.close() })
+  const response = await globalThis.fetch(server.url, { dispatcher: agent })
+  await assert.rejects(response.text(), ({ cause }) => cause.code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+})

@@ -350,10 +350,37 @@ fn connection_close_in_a_response_ends_the_connection_and_resets_what_is_behind(
         [
             "1 status 200",
             "1 body ok end",
-            "2 reset ByPeer(H2Code(0))",
+            "2 reset ByPeer(H2Code(0)) unprocessed",
             BY_PEER
         ]
     );
+}
+
+#[test]
+fn what_is_behind_a_response_of_http_1_0_or_one_that_is_cut_with_its_close_is_unprocessed() {
+    for (input, ends) in [
+        ("HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok", false),
+        (
+            "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 9\r\n\r\nok",
+            true,
+        ),
+    ] {
+        let mut script = pipelining(2);
+        script.open(&get(), true);
+        script.open(&get(), true);
+        script.received();
+        script.connection_lists(input);
+        if ends {
+            script.ends();
+        }
+        let received = script.received();
+        let behind: Vec<_> = received
+            .iter()
+            .filter(|line| line.starts_with("2 "))
+            .collect();
+        assert_eq!(behind.len(), 1, "{received:?}");
+        assert!(behind[0].ends_with(" unprocessed"), "{received:?}");
+    }
 }
 
 #[test]
