@@ -222,14 +222,16 @@ test('a request fails with the very error that its connector gave, threw or was 
   }
 })
 
-test('all requests that wait for a connection fail with its error, and the next one asks again', async () => {
-  let asked = 0
-  const error = new Error('none')
-  const agent = new Agent({ connect: (options, callback) => { setImmediate(callback, asked++ < 1 ? error : new Error('again')) } })
-  const all = await Promise.allSettled(Array.from({ length: 5 }, () => agent.request({ origin: 'https://localhost', path: '/', method: 'GET' })))
-  assert.deepEqual(all.map(({ reason }) => reason), Array(5).fill(error))
-  await assert.rejects(agent.request({ origin: 'https://localhost', path: '/', method: 'GET' }), /^Error: again$/)
-  await agent.destroy()
+test('of an Agent each request that waits for a connection fails with an error of its own, and of a Client all with one', async () => {
+  const get = { origin: 'https://localhost', path: '/', method: 'GET' }
+  for (const [make, calls] of [[options => new Agent(options), 5], [options => new Client('https://localhost', options), 1]]) {
+    let asked = 0
+    const dispatcher = make({ connect: (options, callback) => { setImmediate(callback, new Error(`call ${++asked}`)) } })
+    const all = await Promise.allSettled(Array.from({ length: 5 }, () => dispatcher.request(get)))
+    assert.deepEqual(all.map(({ reason }) => reason.message), Array.from({ length: 5 }, (_, index) => `call ${Math.min(index + 1, calls)}`))
+    await assert.rejects(dispatcher.request(get), { message: `call ${calls + 1}` })
+    await dispatcher.destroy()
+  }
 })
 
 test('what is no stream, and HTTP/2 where HTTP/1.1 alone can be used, is an error that says so', async () => {
