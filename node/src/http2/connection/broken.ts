@@ -44,7 +44,7 @@ const BAD_REQUEST = 400
 const NO_RECORD = 'ERR_SSL_WRONG_VERSION_NUMBER'
 const NO_RECORD_NEW = 'ERR_SSL_BAD_RECORD_TYPE'
 /** Answers of node:http by llhttp's code, where the rule has another one. */
-const STATUSES: Record<string, number> = { HPE_CHUNK_EXTENSIONS_OVERFLOW: 413 }
+const STATUSES: Record<string, number> = { HPE_CHUNK_EXTENSIONS_OVERFLOW: 413, HPE_HEADER_OVERFLOW: 431 }
 const CANCEL = 8
 /** How long a client that was refused may take to leave, in ms. */
 const LINGER_MS = 2000

@@ -200,7 +200,7 @@ export function compatServerOptions (options: Http2ServerOptions & Untyped & Htt
       ServerResponse: (http1Options.ServerResponse ?? options.Http1ServerResponse ?? ofHttp.ServerResponse ?? http.ServerResponse) as typeof http.ServerResponse,
       joinDuplicateHeaders: own.joinDuplicateHeaders,
       rejectNonStandardBodyWrites: own.rejectNonStandardBodyWrites === true,
-      headBytesMax: own.maxHeaderSize || http.maxHeaderSize,
+      headBytesMax: own.maxHeaderSize || (options.limits?.headBytesMax === undefined ? http.maxHeaderSize : undefined),
       unique: uniqueOf(own)
     }
   }
