@@ -7,30 +7,48 @@
 
 #[cfg(not(unix))]
 mod plain_open;
+mod state;
 #[cfg(unix)]
 mod walk;
 
 #[cfg(not(unix))]
 use plain_open as walk;
 
+use self::state::Found;
 use std::fs::{File, Metadata};
 use std::future::{Ready, ready};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready as try_ready};
+use std::time::SystemTime;
 use tokio::io::{AsyncRead, AsyncSeek, ReadBuf};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tower_http::services::fs;
 
 type Soon<T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send>>;
 
-/// The directory, for one request: what was looked at is opened only once.
+/// The directory, for one request: what was looked at is opened only once, and each look is recorded.
 #[derive(Clone)]
 pub(crate) struct Disk {
     root: Arc<Root>,
-    looked: Arc<Mutex<Option<(PathBuf, DiskFile)>>>,
+    looks: Arc<Mutex<Looks>>,
+}
+
+/// The looks of one request.
+#[derive(Default)]
+struct Looks {
+    /// The file of the last `stat`, for an `open` of the same path.
+    open: Option<(PathBuf, DiskFile)>,
+    recorded: Vec<Look>,
+}
+
+/// What one look at a path has found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    path: PathBuf,
+    found: Found,
 }
 
 struct Root {
@@ -51,14 +69,14 @@ impl Disk {
         let root = Arc::new(Root { path, directory });
         Ok(Self {
             root,
-            looked: Arc::default(),
+            looks: Arc::default(),
         })
     }
     /// A copy for another request.
     pub(crate) fn for_request(&self) -> Self {
         Self {
             root: Arc::clone(&self.root),
-            looked: Arc::default(),
+            looks: Arc::default(),
         }
     }
     /// Whether the kernel keeps paths below the directory by itself. Where it does not, each is walked
@@ -72,31 +90,56 @@ impl Disk {
     }
     /// The file at `path`, which is relative to the directory.
     pub(crate) async fn stat(&self, path: PathBuf) -> io::Result<Metadata> {
-        let file = self.root.file(path.clone()).await?;
+        let file = self.look(&path).await?;
         let metadata = file.metadata.clone();
-        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = Some((path, file));
+        self.looks().open = Some((path, file));
         Ok(metadata)
     }
-    async fn file(&self, path: PathBuf) -> io::Result<DiskFile> {
-        let looked = self
-            .looked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        match looked {
-            Some((looked, file)) if looked == path => Ok(file),
-            _ => self.root.file(path).await,
+    /// What the request has seen so far, if an equal look can be told from one at a file that has changed: from
+    /// when on that is so says `settled`.
+    pub(crate) fn recorded(&self, settled: SystemTime) -> Option<Vec<Look>> {
+        let recorded = &self.looks().recorded;
+        let are_settled = recorded.iter().all(|look| look.found.is_settled(settled));
+        are_settled.then(|| recorded.clone())
+    }
+    /// Whether a look at each path finds the same as before.
+    pub(crate) async fn still_shows(&self, looks: &[Look]) -> bool {
+        for before in looks {
+            let now = self.root.file(&before.path).await;
+            if Found::of(now.as_ref().map(|file| &file.metadata)) != before.found {
+                return false;
+            }
         }
+        true
+    }
+    async fn file(&self, path: PathBuf) -> io::Result<DiskFile> {
+        let open = self.looks().open.take();
+        match open {
+            Some((looked, file)) if looked == path => Ok(file),
+            _ => self.look(&path).await,
+        }
+    }
+    async fn look(&self, path: &Path) -> io::Result<DiskFile> {
+        let file = self.root.file(path).await;
+        let look = Look {
+            path: path.to_owned(),
+            found: Found::of(file.as_ref().map(|file| &file.metadata)),
+        };
+        self.looks().recorded.push(look);
+        file
+    }
+    fn looks(&self) -> MutexGuard<'_, Looks> {
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Root {
-    async fn file(self: &Arc<Self>, path: PathBuf) -> io::Result<DiskFile> {
-        match kernel::open_cached(&self.directory, &path) {
+    async fn file(self: &Arc<Self>, path: &Path) -> io::Result<DiskFile> {
+        match kernel::open_cached(&self.directory, path) {
             Ok(file) => DiskFile::new(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
             Err(_) => {
-                let root = Arc::clone(self);
+                let (root, path) = (Arc::clone(self), path.to_owned());
                 let opened = spawn_blocking(move || DiskFile::new(root.open(&path)?)).await;
                 opened.unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
             }

@@ -3,6 +3,9 @@
 //! `tower-http` reads files (ranges, conditions, content types, precompressed variants); this
 //! module decides which may be read, and lists directories.
 
+mod kept;
+
+use self::kept::{KeptAnswers, Unreadable, key_of};
 use super::answer::{SiteBody, plain};
 use super::disk::Disk;
 use super::listing;
@@ -11,6 +14,7 @@ use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use percent_encoding::percent_decode_str;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 use tower_http::services::ServeDir;
 use tower_service::Service;
 
@@ -18,7 +22,11 @@ use tower_service::Service;
 pub(crate) struct Files {
     disk: Disk,
     policy: FilePolicy,
+    kept: KeptAnswers,
 }
+
+/// The largest step of a file system's clock, that of FAT.
+const CLOCK_STEP: Duration = Duration::from_secs(2);
 
 /// The visible part of a directory.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +47,8 @@ impl Files {
         };
         let disk = Disk::new(root).map_err(|error| refuse(&error))?;
         std::fs::read_dir(disk.path()).map_err(|error| refuse(&error))?;
-        Ok(Self { disk, policy })
+        let kept = KeptAnswers::new(CLOCK_STEP);
+        Ok(Self { disk, policy, kept })
     }
 
     /// Whether paths are walked component by component, because the kernel cannot keep them below the
@@ -73,12 +82,18 @@ impl Files {
                 .insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
         }
+        let key = key_of(&request);
+        let disk = self.disk.for_request();
+        if let Some(key) = &key
+            && let Some(response) = self.kept.get(key, &disk).await
+        {
+            return response;
+        }
         let path = request.uri().path();
         let relative = relative(path).filter(|path| self.policy.dot_files || !is_hidden(path));
         let Some(relative) = relative else {
             return plain(StatusCode::NOT_FOUND, "not found\n");
         };
-        let disk = self.disk.for_request();
         if path.ends_with('/') && is_without_index(&disk, &relative).await {
             return self.list(&relative, path).await;
         }
@@ -90,7 +105,7 @@ impl Files {
         if request.headers().get(header::RANGE).is_some_and(several) {
             request.headers_mut().remove(header::RANGE);
         }
-        let mut reader = ServeDir::with_backend("", disk)
+        let mut reader = ServeDir::with_backend("", disk.clone())
             .precompressed_br()
             .precompressed_gzip()
             .precompressed_zstd();
@@ -118,7 +133,16 @@ impl Files {
             }
             _ => {}
         }
-        SiteBody::file(response)
+        match key {
+            Some(key) if response.status() == StatusCode::OK => {
+                let answer = self.kept.keep(key, &disk, response).await;
+                answer.unwrap_or_else(|Unreadable| {
+                    let text = "the file cannot be read\n";
+                    plain(StatusCode::INTERNAL_SERVER_ERROR, text)
+                })
+            }
+            _ => SiteBody::file(response),
+        }
     }
 
     async fn list<B>(&self, directory: &Path, request_path: &str) -> Response<SiteBody<B>> {
