@@ -14,7 +14,7 @@ mod walk;
 #[cfg(not(unix))]
 use plain_open as walk;
 
-use self::state::Found;
+use self::state::Finding;
 use std::fs::{File, Metadata};
 use std::future::{Ready, ready};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -44,11 +44,11 @@ struct Looks {
     recorded: Vec<Look>,
 }
 
-/// What one look at a path has found.
+/// One look at a path, and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
     path: PathBuf,
-    found: Found,
+    found: Finding,
 }
 
 struct Root {
@@ -95,8 +95,8 @@ impl Disk {
         self.looks().open = Some((path, file));
         Ok(metadata)
     }
-    /// What the request has seen so far, if an equal look can be told from one at a file that has changed: from
-    /// when on that is so says `settled`.
+    /// The looks of the request so far. `None`: a file has changed after `settled`, and a later look could find it equal
+    /// although it has changed again.
     pub(crate) fn recorded(&self, settled: SystemTime) -> Option<Vec<Look>> {
         let recorded = &self.looks().recorded;
         let are_settled = recorded.iter().all(|look| look.found.is_settled(settled));
@@ -106,7 +106,7 @@ impl Disk {
     pub(crate) async fn still_shows(&self, looks: &[Look]) -> bool {
         for before in looks {
             let now = self.root.file(&before.path).await;
-            if Found::of(now.as_ref().map(|file| &file.metadata)) != before.found {
+            if Finding::of(now.as_ref().map(|file| &file.metadata)) != before.found {
                 return false;
             }
         }
@@ -123,7 +123,7 @@ impl Disk {
         let file = self.root.file(path).await;
         let look = Look {
             path: path.to_owned(),
-            found: Found::of(file.as_ref().map(|file| &file.metadata)),
+            found: Finding::of(file.as_ref().map(|file| &file.metadata)),
         };
         self.looks().recorded.push(look);
         file

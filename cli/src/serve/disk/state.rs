@@ -4,9 +4,9 @@ use std::fs::Metadata;
 use std::io;
 use std::time::{Duration, SystemTime};
 
-/// What a path was found to be.
+/// Result of a look at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Finding {
     Nothing,
     File(FileState),
     /// An error, or a file of which the system does not say which one it is.
@@ -24,7 +24,7 @@ pub(super) struct FileState {
     changed: (i64, i64),
 }
 
-impl Found {
+impl Finding {
     pub(super) fn of(looked: Result<&Metadata, &io::Error>) -> Self {
         match looked {
             Ok(metadata) => FileState::of(metadata).map_or(Self::Unknown, Self::File),

@@ -18,10 +18,10 @@ use tower_http::services::fs::ServeFileSystemResponseBody;
 /// Memory of all answers, in bytes: their content, their paths, and [`ENTRY_BYTES`] for each.
 const KEPT_BYTES_MAX: u64 = 16 << 20;
 
-/// Content of one answer, in bytes. What a longer file costs is its sending.
+/// Content of one answer, in bytes. The cost of a longer file is that of sending it.
 const CONTENT_BYTES_MAX: u64 = 64 << 10;
 
-/// What an answer takes beside its content and its path: a head of some ten fields, and its place in the table.
+/// Memory of an answer beside its content and its path, in bytes: a head of some ten fields, and its place in the table.
 const ENTRY_BYTES: usize = 1024;
 
 /// How long an answer is kept at most. A program that writes through a mapping may change a file without a change of
@@ -40,7 +40,7 @@ const CONDITIONS: [header::HeaderName; 6] = [
 
 /// The answers of one directory.
 pub(super) struct KeptAnswers {
-    cache: Cache<Box<[u8]>, Arc<KeptAnswer>>,
+    cache: Cache<Vec<u8>, Arc<KeptAnswer>>,
     /// How long a file has to be unchanged before its answer is kept: the largest step of a file system's clock.
     settle_time: Duration,
 }
@@ -53,7 +53,7 @@ struct KeptAnswer {
 
 impl KeptAnswers {
     pub(super) fn new(settle_time: Duration) -> Self {
-        let bytes = |key: &Box<[u8]>, answer: &Arc<KeptAnswer>| {
+        let bytes = |key: &Vec<u8>, answer: &Arc<KeptAnswer>| {
             let bytes = key.len() + answer.content.len() + ENTRY_BYTES;
             u32::try_from(bytes).unwrap_or(u32::MAX)
         };
@@ -110,7 +110,7 @@ impl KeptAnswers {
             headers: head.headers.clone(),
             content: content.clone(),
         };
-        self.cache.insert(key.into(), Arc::new(kept));
+        self.cache.insert(key, Arc::new(kept));
         Ok(Response::from_parts(
             head,
             SiteBody::Full(Full::new(content)),

@@ -50,6 +50,9 @@ fn is_in_memory(response: &Response<SiteBody<Empty<Bytes>>>) -> bool {
     matches!(response.body(), SiteBody::Full(_))
 }
 
+/// A change in the folder, and the time of modification of the file before it.
+type Change = fn(&Path, SystemTime);
+
 /// Writes a file that was modified at `time`.
 fn write(path: &Path, text: &str, time: SystemTime) {
     fs::write(path, text).expect("written");
@@ -82,7 +85,7 @@ async fn a_change_of_any_kind_is_seen_by_the_next_request() {
     let day = Duration::from_secs(86_400);
     let then = SystemTime::UNIX_EPOCH + 10_000 * day;
     let gzip = [("accept-encoding", "gzip")];
-    let changes: [(&str, fn(&Path, SystemTime), &str, StatusCode); 8] = [
+    let changes: [(&str, Change, &str, StatusCode); 8] = [
         (
             "longer",
             |root, then| write(&root.join("a.txt"), "longer", then),
