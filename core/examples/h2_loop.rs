@@ -60,7 +60,7 @@ fn measure(clock: &dyn Fn() -> Instant, batches: u32, per_batch: u32) -> (f64, f
                     .and_then(|()| conn.send_body(began, stream, body, true));
                 assert_eq!(sent, Ok(()));
                 conn.recycle_head(head);
-                conn.handler_done(stream);
+                conn.handler_done(began, stream);
                 answered += 1;
             }
         }

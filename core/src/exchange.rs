@@ -15,7 +15,7 @@ mod stream_table;
 pub(crate) use admission::{
     begin_exchange, charge_reset, charge_violation, check_open, is_answered, too_large_answer,
 };
-pub(crate) use deadlines::{Pressure, SendClock, Timed};
+pub(crate) use deadlines::{Pressure, SendClock, Timed, UNWANTED_WAIT, unwanted_deadline};
 pub(crate) use drain::DrainStep;
 pub(crate) use framing::Framing;
 pub(crate) use method::MethodKind;

@@ -298,8 +298,8 @@ machine!(h1::Conn, Version::Http11, {
 });
 multiplexed!(h2::Conn, Version::Http2, {
     #[inline]
-    fn handler_done(&mut self, _now: Instant, stream: StreamId) {
-        Self::handler_done(self, stream);
+    fn handler_done(&mut self, now: Instant, stream: StreamId) {
+        Self::handler_done(self, now, stream);
     }
 });
 multiplexed!(h3::Conn, Version::Http3, {

@@ -63,10 +63,10 @@ fn rapid_reset_between_good_streams_is_over_after_ten_bursts() {
         rig.sends(&headers(good, GET, true));
         rig.events();
         rig.respond(good, &[], true);
-        rig.conn.handler_done(StreamId(u64::from(good)));
+        rig.conn.handler_done(rig.now, StreamId(u64::from(good)));
         rig.frames();
         rig.sends(&[headers(bad, GET, true), rst(bad, H2Code::CANCEL)].concat());
-        rig.conn.handler_done(StreamId(u64::from(bad)));
+        rig.conn.handler_done(rig.now, StreamId(u64::from(bad)));
         resets += 1;
     }
     assert_eq!(resets, 2_001, "CVE-2023-44487");
@@ -91,7 +91,7 @@ fn handlers_of_reset_streams_still_count() {
     rig.events();
     rig.sends(&headers(11, GET, true));
     rig.expects_reset(11, H2Code::REFUSED_STREAM, "five handlers run");
-    rig.conn.handler_done(StreamId(1));
+    rig.conn.handler_done(rig.now, StreamId(1));
     rig.sends(&headers(13, GET, true));
     rig.request(13);
 }

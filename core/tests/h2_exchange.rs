@@ -4,6 +4,7 @@
 mod rig;
 
 use rig::*;
+use std::time::Duration;
 use trunkline_core::error::{H2Code, Misuse, Violation};
 use trunkline_core::h2::frame::{Setting, flag, kind};
 use trunkline_core::http::event::ResetBy;
@@ -451,7 +452,7 @@ fn a_body_that_nobody_reads_behind_a_complete_response_is_declined_without_error
         rig.sends(&headers(1, POST, false));
         rig.request(1);
         rig.respond(1, &[], true);
-        rig.conn.handler_done(StreamId(1));
+        rig.conn.handler_done(rig.now, StreamId(1));
         rig.expects(kind::HEADERS, 1, "the response");
         rig.is_quiet("the body may be small and on its way");
         rig.sends(&body(1, b"more to come", false));
@@ -460,6 +461,46 @@ fn a_body_that_nobody_reads_behind_a_complete_response_is_declined_without_error
         rig.is_quiet("what comes late is ignored");
         rig.no_event("nobody is there to hear it");
     });
+}
+
+#[test]
+fn a_request_that_rests_behind_a_complete_response_is_declined_within_a_tenth_of_a_second() {
+    however_it_is_cut(|cut| {
+        for answered_first in [true, false] {
+            let mut rig = Rig::server(cut);
+            rig.sends(&headers(1, POST, false));
+            rig.request(1);
+            if !answered_first {
+                rig.conn.handler_done(rig.now, StreamId(1));
+            }
+            rig.waits(Duration::from_secs(5));
+            rig.respond(1, &[], true);
+            if answered_first {
+                rig.conn.handler_done(rig.now, StreamId(1));
+            }
+            rig.expects(kind::HEADERS, 1, "the response");
+            rig.waits(Duration::from_millis(99));
+            rig.is_quiet("its end may be on its way");
+            assert_eq!(rig.conn.active(), 1);
+            rig.waits(Duration::from_millis(1));
+            rig.expects_reset(1, H2Code::NO_ERROR, "RFC 9113 section 8.1");
+            assert_eq!(rig.conn.active(), 0);
+            rig.no_event("its exchange was over");
+        }
+    });
+}
+
+#[test]
+fn a_request_that_is_read_on_behind_a_complete_response_may_rest() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.sends(&headers(1, POST, false));
+    rig.request(1);
+    rig.respond(1, &[], true);
+    rig.expects(kind::HEADERS, 1, "the response");
+    rig.waits(Duration::from_secs(30));
+    rig.is_quiet("its handler reads on");
+    rig.sends(&body(1, b"late", true));
+    assert_eq!(rig.conn.active(), 0);
 }
 
 #[test]
@@ -472,12 +513,12 @@ fn a_small_body_behind_a_complete_response_and_one_that_is_read_are_let_in() {
             rig.respond(id, &[], true);
             rig.expects(kind::HEADERS, id, "the response");
         }
-        rig.conn.handler_done(StreamId(1));
+        rig.conn.handler_done(rig.now, StreamId(1));
         rig.sends(&body(1, b"small", true));
         rig.is_quiet("it is whole");
         rig.sends(&body(3, b"its handler", false));
         rig.sends(&body(3, b" reads on", true));
-        rig.conn.handler_done(StreamId(3));
+        rig.conn.handler_done(rig.now, StreamId(3));
         rig.is_quiet("it was read");
         assert_eq!(rig.conn.active(), 0);
     });

@@ -221,7 +221,7 @@ fn reset_behind_a_long_response(cut: Cut, code: H2Code) -> Rig {
 fn a_reset_without_error_behind_a_complete_response_waits_until_all_of_it_has_gone() {
     however_it_is_cut(|cut| {
         let mut rig = reset_behind_a_long_response(cut, H2Code::NO_ERROR);
-        rig.conn.handler_done(StreamId(1));
+        rig.conn.handler_done(rig.now, StreamId(1));
         let sent = data_and_rest(&rig.frames());
         assert_eq!(sent, (65_535, vec![]), "as far as the windows go");
         rig.sends(&window_update(1, 100_000));

@@ -86,7 +86,7 @@ fn serve(conn: &mut h2::Conn, now: Instant, head: &ResponseHead) -> u32 {
             conn.respond(now, stream, head, false).unwrap();
             let body = Bytes::from_static(&[b'x'; 16]);
             conn.send_body(now, stream, body, true).unwrap();
-            conn.handler_done(stream);
+            conn.handler_done(now, stream);
             served += 1;
         }
     }

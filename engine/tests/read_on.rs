@@ -2,13 +2,17 @@
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 use crate::support::ports;
+use bytes::Bytes;
 use http::{Request, Response};
+use http_body::Frame;
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::runtime::Builder;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use trunkline::client::{ClientTls, Protocols, ResponseExt};
 use trunkline::{Body, Client, Tls, serve, service_fn};
 
@@ -134,6 +138,44 @@ fn a_body_whose_reader_goes_away_behind_the_response_does_not_hold_the_next_requ
         let next = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
         socket.write_all(next.as_bytes()).await.unwrap();
         expect_early(&mut socket, 1).await;
+    });
+}
+
+/// A body that never has a byte. Dropping it drops its sender.
+struct Resting(#[expect(dead_code, reason = "its drop is what counts")] oneshot::Sender<()>);
+
+impl http_body::Body for Resting {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Pending
+    }
+}
+
+#[test]
+fn a_body_that_rests_behind_a_response_and_that_nothing_reads_is_given_up_over_http_2_and_http_3() {
+    run(async {
+        let listener = ports::listener().await;
+        let port = listener.local_addr().unwrap().port();
+        let early = service_fn(async |_: Request<Body>| {
+            Ok::<_, Infallible>(Response::new(Body::from("early")))
+        });
+        let tls = Tls::self_signed(["localhost"]).unwrap();
+        tokio::spawn(async move { serve(listener, early).tls(tls).http3(true).await });
+        for protocols in [Protocols::H2Only, Protocols::H3Only] {
+            let client = Client::builder().tls(ClientTls::new().insecure());
+            let client = client.protocols(protocols).build().unwrap();
+            let (sender, dropped) = oneshot::channel();
+            let request = client.post(format!("https://localhost:{port}/"));
+            let request = request.body(Body::wrap(Resting(sender)));
+            let response = request.send().await.unwrap();
+            assert_eq!(response.text().await.unwrap(), "early", "{protocols:?}");
+            assert!(dropped.await.is_err(), "{protocols:?}");
+        }
     });
 }
 

@@ -6,6 +6,7 @@
 use super::Sent;
 use crate::error::Violation;
 use crate::limits::Timeouts;
+use crate::min_rate::MinRate;
 use std::time::{Duration, Instant};
 
 /// State of the connection that the deadline of a stream depends on.
@@ -135,6 +136,26 @@ pub(super) fn deadline(
         None => None,
     };
     Ok(earliest(receive, send))
+}
+
+/// How long a request may go on behind a complete response when nothing reads it any more, without a byte: a round trip of
+/// most paths, in which an end that is on its way comes. Without a bound a client that sends now and then, as gRPC's streams do,
+/// would keep a stream for each call that ended early.
+pub(crate) const UNWANTED_WAIT: Duration = Duration::from_millis(100);
+
+/// When the rest of such a request is to be asked for no more (RFC 9113 section 8.1, RFC 9114 section 4.1).
+///
+/// # Errors
+/// Now.
+pub(crate) fn unwanted_deadline(
+    now: Instant,
+    rest: &MinRate,
+) -> Result<Option<Instant>, Violation> {
+    let due = rest.received_at() + UNWANTED_WAIT;
+    match due <= now {
+        true => Err(Violation::BodyTimeout),
+        false => Ok(Some(due)),
+    }
 }
 
 /// The earlier one, if there is any.

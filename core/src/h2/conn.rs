@@ -353,14 +353,16 @@ impl Conn {
     // Commands; the others are in `send`, `flow`, `goaway` and `close`.
 
     /// Server: the handler of this stream is gone (finished or cancelled): it no longer counts
-    /// against `running_handlers_max`. Called exactly once per `RequestReceived`.
-    pub fn handler_done(&mut self, stream: StreamId) {
+    /// against `running_handlers_max`. Called exactly once per `RequestReceived`. A request whose response is complete and of
+    /// which more is to come is asked for no more of it (RFC 9113 section 8.1), unless its end comes soon.
+    pub fn handler_done(&mut self, now: Instant, stream: StreamId) {
         self.session.handler_done();
         // Most are over by now.
         if let Ok(key) = self.live_key(stream)
             && let Some((_, open)) = self.streams.by_key_mut(key)
         {
             open.released = true;
+            self.watch_unwanted(now, key);
         }
     }
     /// Gives the memory of a head that the owner has read back for the next one.
@@ -487,7 +489,10 @@ impl Framing for Conn {
         self.timers.set(Timer::Streams, at);
     }
     fn end_late(&mut self, now: Instant, id: u32, violation: Violation) -> Result<(), Violation> {
-        self.break_stream(now, id, violation)
+        match self.decline_body(now, id) {
+            true => Ok(()),
+            false => self.break_stream(now, id, violation),
+        }
     }
     fn end_connection(&mut self, now: Instant, violation: Violation) {
         self.fail(now, violation);

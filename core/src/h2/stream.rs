@@ -7,7 +7,7 @@
 use super::stream_state::{StreamInput, StreamState, step};
 use crate::credit::{Credit, Quota};
 use crate::error::Violation;
-use crate::exchange::{Pressure, Received, SendClock, Sent, Timed};
+use crate::exchange::{Pressure, Received, SendClock, Sent, Timed, unwanted_deadline};
 use crate::http::Fields;
 use crate::http::priority::Priority;
 use crate::limits::Timeouts;
@@ -120,6 +120,10 @@ impl Stream {
             Err(violation) => debug_assert!(false, "{input:?} in {:?}: {violation}", self.state),
         }
     }
+    /// Server: whether the response is complete, the handler gone, and more of the request to come.
+    pub(super) fn is_unwanted(&self) -> bool {
+        self.released && self.state == StreamState::HalfClosedLocal
+    }
     /// Body bytes that wait to be sent.
     pub(super) fn queued(&self) -> usize {
         self.queue.as_ref().map_or(0, |queue| queue.len())
@@ -155,12 +159,15 @@ impl Timed for Stream {
     ) -> Result<Option<Instant>, Violation> {
         let sends_content = self.sent.takes_content();
         let is_due = self.received.is_peer_due(sends_content, self.unread());
-        let carried = pressure.carried_in;
+        let (carried, is_unwanted) = (pressure.carried_in, self.is_unwanted());
         let Some(incoming) = &mut self.incoming else {
             return Ok(None);
         };
         if !self.state.can_recv() {
             return Ok(None);
+        }
+        if is_unwanted {
+            return unwanted_deadline(now, &incoming.min_rate);
         }
         if !is_due {
             // Our user is the one to act.

@@ -2,7 +2,7 @@
 
 use super::frame::FrameReader;
 use crate::error::Violation;
-use crate::exchange::{Pressure, Received, SendClock, Sent, Timed};
+use crate::exchange::{Pressure, Received, SendClock, Sent, Timed, unwanted_deadline};
 use crate::http::priority::Priority;
 use crate::limits::Timeouts;
 use crate::min_rate::MinRate;
@@ -218,6 +218,9 @@ impl Timed for Stream {
                 true => Err(Violation::BodyTimeout),
                 false => Ok(due),
             };
+        }
+        if self.discarding.is_some() {
+            return unwanted_deadline(now, &self.min_rate);
         }
         let has_length = self.received.content_left().is_some();
         let is_due = has_length || pressure.is_scarce;

@@ -42,7 +42,6 @@ impl Machine {
         send_body(now: Instant, stream: StreamId, data: Bytes, end: bool) -> Result<(), Misuse>;
         consume(now: Instant, stream: StreamId, bytes: usize);
         reset(now: Instant, stream: StreamId, code: H2Code);
-        handler_done(stream: StreamId);
         shut_down(now: Instant);
         next_deadline() -> Option<Instant>;
         wants_read() -> bool;
@@ -52,6 +51,13 @@ impl Machine {
         send_room(stream: StreamId) -> usize;
     }
 
+    /// The machine's own verb.
+    pub fn handler_done(&mut self, now: Instant, stream: StreamId) {
+        match self {
+            Self::H1(conn) => conn.handler_done(stream),
+            Self::H2(conn) => conn.handler_done(now, stream),
+        }
+    }
     /// The version whose rules a head to send must meet.
     pub fn version(&self) -> Version {
         match self {

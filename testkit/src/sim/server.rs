@@ -180,12 +180,12 @@ impl World {
                 own.server
                     .machine
                     .reset(self.now, stream, H2Code::REFUSED_STREAM);
-                return own.server.machine.handler_done(stream);
+                return own.server.machine.handler_done(self.now, stream);
             }
             _ => {}
         }
         if own.goaway_last.is_some_and(|last| stream.0 > last) {
-            return own.server.machine.handler_done(stream);
+            return own.server.machine.handler_done(self.now, stream);
         }
         let request = request_number(head);
         let state = &mut self.requests[request as usize];
@@ -348,7 +348,7 @@ impl World {
             return;
         };
         if !std::mem::replace(&mut handler.done, true) {
-            own.server.machine.handler_done(stream);
+            own.server.machine.handler_done(self.now, stream);
         }
         let both = handler.request_ended;
         if both || !complete {

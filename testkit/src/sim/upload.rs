@@ -122,7 +122,7 @@ impl Uploads {
             let head = head.expect("the head is valid");
             let answered = server.respond(now, stream, &head, true);
             answered.expect("the stream is open");
-            server.handler_done(stream);
+            server.handler_done(now, stream);
         }
     }
     fn open(&mut self, pair: &mut Pair) {

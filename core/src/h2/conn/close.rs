@@ -32,6 +32,8 @@ impl Conn {
                 self.drop_stream_at(now, id, key, ClosedHow::Ended);
             } else if stream.stops && stream.state == StreamState::HalfClosedLocal {
                 self.reset(now, StreamId(u64::from(id)), H2Code::NO_ERROR);
+            } else {
+                self.watch_unwanted(now, key);
             }
         }
     }

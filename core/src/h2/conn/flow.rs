@@ -6,11 +6,11 @@ mod inspect;
 use super::{Conn, Life, Timer};
 use crate::credit::{Credit, Readback, WINDOW_MAX};
 use crate::error::{H2Code, Misuse, Violation};
-use crate::exchange::{Framing, MessageInput};
+use crate::exchange::{Framing, MessageInput, UNWANTED_WAIT};
 use crate::h2::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
 use crate::h2::settings::initial_window;
 use crate::h2::stream::{Incoming, Stream};
-use crate::h2::stream_state::{StreamInput, StreamState, step};
+use crate::h2::stream_state::{StreamInput, step};
 use crate::http::StreamId;
 use crate::limits::WINDOW_BEHIND_HEAD_BYTES;
 use std::time::{Duration, Instant};
@@ -89,14 +89,23 @@ impl Conn {
         true
     }
 
-    /// A body continues behind a complete response, which ends its reader: the peer is asked to
+    /// The response at `key` may be complete and the reader of its request gone: the end of that is due.
+    pub(super) fn watch_unwanted(&mut self, now: Instant, key: u32) {
+        let carried = self.session.totals().body_bytes_received;
+        if let Some((_, stream)) = self.streams.by_key_mut(key)
+            && stream.is_unwanted()
+            && let Some(incoming) = &mut stream.incoming
+        {
+            incoming.min_rate.restart(now, carried);
+            self.watch_streams(now, Some(UNWANTED_WAIT));
+        }
+    }
+
+    /// A body continues behind a complete response, which ends its reader, or its end is late: the peer is asked to
     /// stop without an error (RFC 9113 section 8.1). A body whose end comes with its first frame is
     /// not worth a reset. False: the body is wanted.
     pub(super) fn decline_body(&mut self, now: Instant, id: u32) -> bool {
-        let declined = self
-            .streams
-            .get_mut(id)
-            .is_some_and(|stream| stream.released && stream.state == StreamState::HalfClosedLocal);
+        let declined = self.streams.get_mut(id).is_some_and(|it| it.is_unwanted());
         if declined {
             self.reset(now, StreamId(u64::from(id)), H2Code::NO_ERROR);
         }

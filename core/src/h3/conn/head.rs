@@ -2,7 +2,7 @@
 
 use super::Conn;
 use crate::error::Violation;
-use crate::exchange::{Framing, begin_exchange};
+use crate::exchange::{Framing, UNWANTED_WAIT, begin_exchange};
 use crate::h3::TransportAction;
 use crate::h3::stream::BlockedInput;
 use crate::http::priority::Priority;
@@ -264,6 +264,7 @@ impl Conn {
         stream.discarding = Some(0);
         let unread = std::mem::take(&mut stream.unread);
         stream.min_rate.take(now);
+        stream.min_rate.note(now);
         let was_full = std::mem::replace(&mut stream.is_full, false);
         if std::mem::take(&mut stream.is_behind) {
             self.slow.note_caught_up();
@@ -273,6 +274,6 @@ impl Conn {
             self.slow.note_left(true);
             self.actions.push(TransportAction::Read { stream: id });
         }
-        self.watch_streams(now, self.session.config().timeouts.body_look());
+        self.watch_streams(now, Some(UNWANTED_WAIT));
     }
 }

@@ -192,7 +192,7 @@ impl HeadPair {
                     if let Ok(answer) = answer {
                         let _ = self.conn.respond(self.now, stream, &answer, true);
                     }
-                    self.conn.handler_done(stream);
+                    self.conn.handler_done(self.now, stream);
                 }
                 Event::Closed(closed) => came = Came::Closed(closed),
                 _ => {}
