@@ -24,6 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
+use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
 use tower_service::Service;
 
@@ -284,7 +285,8 @@ fn failure(error: impl Into<BoxError>, deadline: &Deadline, side: Side) -> Statu
 }
 
 /// The status of a response that is not gRPC's, by its HTTP status: a proxy's page, say, whose bytes are no
-/// messages. A `grpc-status` decides where there is one ("HTTP to gRPC Status Code Mapping").
+/// messages. A `grpc-status` decides where there is one ("HTTP to gRPC Status Code Mapping"). Its metadata are the fields of
+/// the response, as those of every unary call that fails behind its head.
 fn foreign_status<B>(response: &Response<B>) -> Option<Status> {
     let fields = response.headers();
     let media_type = fields.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
@@ -295,7 +297,12 @@ fn foreign_status<B>(response: &Response<B>) -> Option<Status> {
     }
     let media_type = String::from_utf8_lossy(media_type.unwrap_or(b"none"));
     let text = format!("the response is not gRPC's: HTTP status {http}, content-type {media_type}");
-    Some(Status::new(Code::from(grpc_code_of(http)), text))
+    let metadata = MetadataMap::from_headers(fields.clone());
+    Some(Status::with_metadata(
+        Code::from(grpc_code_of(http)),
+        text,
+        metadata,
+    ))
 }
 
 /// The codings of messages that tonic has; which of them a call allows is tonic's to say.
@@ -307,9 +314,12 @@ fn coding_status(fields: &HeaderMap) -> Option<Status> {
     let coding = fields.get(&ENCODING)?;
     let is_known = CODINGS.iter().any(|known| coding == known);
     (!is_known).then(|| {
-        Status::internal(format!(
-            "the response has the unknown grpc-encoding {coding:?}"
-        ))
+        let text = format!("the response has the unknown grpc-encoding {coding:?}");
+        Status::with_metadata(
+            Code::Internal,
+            text,
+            MetadataMap::from_headers(fields.clone()),
+        )
     })
 }
 

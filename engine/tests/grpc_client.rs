@@ -75,6 +75,33 @@ async fn a_call_asks_for_no_content_coding_and_its_response_has_the_fields_of_it
     assert_eq!(names, ["content-type", "date", "grpc-status", "seen"]);
 }
 
+#[tokio::test]
+async fn a_response_that_is_not_grpcs_gives_its_fields_to_the_status() {
+    for (media_type, coding, code) in [
+        ("text/html", None, Code::Unavailable),
+        ("application/grpc", Some("br"), Code::Internal),
+    ] {
+        let page = service_fn(move |_: Request<Body>| {
+            let mut response = Response::builder()
+                .status(if coding.is_some() { 200 } else { 503 })
+                .header("content-type", media_type)
+                .header("retry-after", "7");
+            if let Some(coding) = coding {
+                response = response.header("grpc-encoding", coding);
+            }
+            let response = response.body(Body::from("a page")).unwrap();
+            std::future::ready(Ok::<_, Infallible>(response))
+        });
+        let server = Server::bind("127.0.0.1:0").workers(1).serve(page).unwrap();
+        let origin = format!("http://{}", server.local_addr());
+        let mut client = GrpcClient::new(Client::new()).with_origin(origin.parse().unwrap());
+        let status = client.call(call()).await.unwrap_err();
+        assert_eq!(status.code(), code);
+        let fields = status.metadata();
+        assert_eq!(fields.get("retry-after").unwrap(), "7", "{media_type}");
+    }
+}
+
 /// tonic asks for it: `with_interceptor` of a generated client takes no service without.
 #[test]
 fn an_interceptor_may_refuse_a_call_with_an_empty_body() {
