@@ -116,5 +116,5 @@ fn the_documentation_of_each_field_says_its_default() {
         }
         documentation.clear();
     }
-    assert_eq!(fields, 44);
+    assert_eq!(fields, 45);
 }

@@ -93,7 +93,7 @@ async fn a_stream_that_says_so_is_spoken_to_over_http_2() {
     ];
     for shape in shapes {
         let (sent, receives) = tokio::sync::oneshot::channel();
-        let sent = std::sync::Mutex::new(Some(sent));
+        let sent = Mutex::new(Some(sent));
         let play = move |mut stream: DuplexStream| {
             let sent = sent.lock().unwrap().take();
             async move {
