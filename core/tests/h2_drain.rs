@@ -202,29 +202,6 @@ fn a_goaway_that_takes_back_what_it_gave_up_is_an_error() {
 }
 
 #[test]
-fn the_goaway_of_a_client_drains_its_connection_and_what_crosses_it_is_served() {
-    however_it_is_cut(|cut| {
-        let mut rig = Rig::server(cut);
-        rig.sends(&headers(1, GET, true));
-        rig.request(1);
-        rig.sends(&goaway(0, H2Code::NO_ERROR));
-        let [first, probe] = <[Frame; 2]>::try_from(rig.frames()).unwrap();
-        assert_eq!((first.kind, first.number()), (kind::GOAWAY, 0x7fff_ffff));
-        rig.sends(&headers(3, GET, true));
-        rig.request(3);
-        rig.sends(&pong(&probe.payload));
-        let last = rig.expects(kind::GOAWAY, 0, "nothing crosses it any more");
-        assert_eq!((last.number(), last.code()), (3, H2Code::NO_ERROR));
-        for stream in [1, 3] {
-            assert!(!rig.conn.is_closed());
-            rig.respond(stream, &[], true);
-            rig.frames();
-        }
-        assert!(rig.conn.is_closed(), "nothing is open");
-    });
-}
-
-#[test]
 fn requests_and_age_drain_a_server_and_idleness_closes_it() {
     let mut config = Config::default();
     config.limits.requests_per_connection_max = 2;

@@ -98,9 +98,6 @@ impl Conn {
             if code != H2Code::NO_ERROR && !self.timers.is_set(Timer::Drain) {
                 self.await_peer_error(now);
             }
-        } else if !self.session.config().frame_events {
-            // The client leaves: the connection ends with what is open. An owner that has the event decides itself.
-            self.shut_down(now);
         }
         self.finish_drain(now);
         Ok(())
