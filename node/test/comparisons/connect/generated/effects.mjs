@@ -266,7 +266,8 @@ if (Number.parseInt(process.versions.node, 10) >= 26) {
     t.attempt(t.log('client'), 'connect', () => { t.open(connect, url, { connectionWindowSize: size }) })
   }
 }
-/** The window of a stream as its reader sees it: none reads, and then one does. */
+/** The window of a stream as its reader sees it: none reads, and then one does. An empty body is not among them: it is chance whether its
+ * end comes in the turn of its head, before a listener of `readable` is there. */
 const streamWindow = (bytes, options) => async ({ connect }, t) => {
   const { url } = await t.serve('node', { listeners: { stream: stream => { stream.on('error', () => {}); stream.respond(); stream.end(Buffer.alloc(bytes)) } } })
   const session = t.open(connect, url, options)
@@ -283,7 +284,7 @@ const streamWindow = (bytes, options) => async ({ connect }, t) => {
   session.close()
   await closing(session)
 }
-for (const bytes of [0, 1, 1000, 10_000]) programs[`state of a stream of ${bytes} bytes`] = streamWindow(bytes, {})
+for (const bytes of [1, 1000, 10_000]) programs[`state of a stream of ${bytes} bytes`] = streamWindow(bytes, {})
 programs['state of a stream with a window of its own'] = streamWindow(1000, { settings: { initialWindowSize: 100_000 } })
 programs['setLocalWindowSize 0'] = async ({ connect }, t) => {
   const { url } = await t.serve('node', { listeners: { stream: ok } })
