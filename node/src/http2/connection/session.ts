@@ -56,7 +56,8 @@ const OURS: Http2Settings = { maxConcurrentStreams: 100, maxHeaderListSize: 65_5
 /** A stream, as far as its session needs it. */
 export interface SessionStream extends Tracked {
   /** The body of its request: whether it holds bytes that were not read. */
-  readonly $intake: { readonly waits: boolean }
+  /** Whether a reader of its body is about to get bytes or the end. */
+  readonly $isDue: boolean
   readonly $isDraining: boolean
   readonly id: number
   destroy: (error?: Error) => unknown
@@ -266,7 +267,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     // A message received whole stays readable when its connection is over.
     for (const stream of [...this.$streams]) {
       if (this.$isOver && stream.$isDraining) continue
-      if (byPeer && stream.$intake.waits) later(() => { stream.destroy(reason) })
+      if (byPeer && stream.$isDue) later(() => { stream.destroy(reason) })
       else stream.destroy(reason)
     }
     // Pending settings are dropped without a callback, as with node.

@@ -52,7 +52,7 @@ export function onClosed (stream: EndingStream, code: number): void {
   if (stream.$exchange.storyId !== 0) placeStory(stream)
   if (stream.destroyed) return
   const isOrderly = code === NO_ERROR && stream.$exchange.received && stream.$exchange.done
-  if (!stream.$isEndRead && !isOrderly && (stream.$intake.waits || isEndDue(stream))) {
+  if (!stream.$isEndRead && !isOrderly && stream.$isDue) {
     // The exchange's end is read a turn behind what came before it, however it came: a reader gets that first.
     stream.$isEndRead = true
     return later(() => { onClosed(stream, code) })
@@ -79,11 +79,6 @@ export function onClosed (stream: EndingStream, code: number): void {
   }
   if (!stream.$intake.didRead && stream.readableFlowing === null) stream.resume()
   else stream.read(0)
-}
-
-/** Whether a reader has all of the body, and is about to get its end. */
-function isEndDue (stream: EndingStream): boolean {
-  return stream.$isDuplex && stream.readableFlowing === true && stream.readableLength === 0 && !stream.readableEnded && stream.$intake.isWhole
 }
 
 /** An abort has no error, so the stream and the request have the story too. */

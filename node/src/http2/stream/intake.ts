@@ -44,8 +44,8 @@ export class Intake {
   /** Whether bytes wait for their reader. */
   get holds (): boolean { return this.held.length > 0 }
 
-  /** Whether bytes, or the end behind them, wait for their reader. */
-  get waits (): boolean { return this.holds || (this.isWhole && !this.isEndGiven) }
+  /** Whether a reader is about to get bytes or the end. */
+  get isDue (): boolean { return this.holds || (this.isWhole && !this.isEndGiven) || isDueTo(this.reader, this.isWhole) || isDueTo(this.other, this.isWhole) }
 
   /** Whether it has been read from by this reader. */
   isReadBy (by: object): boolean { return this.reader as object | null === by || this.other as object | null === by }
@@ -153,4 +153,10 @@ export class Intake {
     const { context, reader } = this
     return reader !== null && context!.runInAsyncScope(() => reader.push(chunk))
   }
+}
+
+/** Whether a reader that takes what comes has bytes to take, or has not got the end of a body that `isWhole`. */
+export function isDueTo (reader: Pick<Readable, 'readableFlowing' | 'readableEnded' | 'readableLength' | 'listenerCount'> | null, isWhole: boolean): boolean {
+  if (reader === null || (reader.readableFlowing !== true && reader.listenerCount('readable') === 0)) return false
+  return reader.readableLength > 0 || (isWhole && !reader.readableEnded)
 }

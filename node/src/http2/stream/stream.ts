@@ -17,7 +17,7 @@ import type { Face } from './face'
 import type { WrittenPieces } from './piped_file'
 import { respondWithDescriptor, respondWithFile, type FileResponseOptions } from './file'
 import { windowLeft } from '../options/settings'
-import { Intake } from './intake'
+import { Intake, isDueTo } from './intake'
 import { later } from '../callbacks/later'
 import { longEnd, longWrite, makeLazy, readableOf, writableLengthOf } from './lazy_duplex'
 import { sendInformational, respond, sendTrailers, type RespondOptions } from './respond'
@@ -115,6 +115,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   get $isDraining (): boolean {
     return this.$exchange.closeCode === NO_ERROR && this.$exchange.hasBody && this.$intake.didRead && !this.readableEnded
   }
+  /** Also one that was never read, whose end is its head's. */
+  get $isDue (): boolean { return this.$intake.isDue || (this.$isDuplex && isDueTo(this, this.$intake.isWhole)) }
   /** Whether the Duplex is initialised. */
   get $isMade (): boolean { return this.$isDuplex }
   get state (): object {
