@@ -326,7 +326,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     this.$goaway_ = { code, last }
     this.emit('goaway', code, last, data.length === 0 ? undefined : data)
     if (code === NO_ERROR) this.close()
-    else this.destroy(sessionError(code), NO_ERROR)
+    else this.$finish(NO_ERROR, sessionError(code), true)
   }
 
   $onOrigins (named: string[]): void {
@@ -368,14 +368,15 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   destroy (error: Error | number | null = NO_ERROR, code?: number): void {
     if (this.$isDestroyed) return
     const [reason, ownCode] = endOfSession(error, code)
-    this.$finish(ownCode, reason)
+    this.$finish(ownCode, reason, false)
   }
 
   private $maybeDestroy (): void {
     if (this.$isClosed && this.$streams.size === 0 && this.$pendingStreams.size === 0) this.destroy()
   }
 
-  private $finish (code: number, error: Error | undefined): void {
+  /** `byPeer`: the peer has ended it, so that streams end behind the bytes that came before. */
+  private $finish (code: number, error: Error | undefined, byPeer: boolean): void {
     if (this.$isDestroyed) return
     this.$isDestroyed = true
     this.$destroyCode = code
@@ -384,7 +385,12 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     if (this.$pendingStreams.size > 0 || this.$streams.size > 0) {
       const why = cancelled(error)
       for (const stream of [...this.$pendingStreams]) stream.$inContext(() => { stream.destroy(why) })
-      for (const stream of [...this.$streams.values()]) stream.$inContext(() => { stream.destroy(error) })
+      for (const stream of [...this.$streams.values()]) {
+        stream.$inContext(() => {
+          if (byPeer) stream.$endBehindRead(error)
+          else stream.destroy(error)
+        })
+      }
     }
     this.$waiting = []
     this.$carrier?.end(code)
@@ -420,7 +426,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     if (error.code === 'EPIPE' && error.syscall === 'write') return
     // A reset of a peer that has sent GOAWAY, or has left a session that closes.
     if (error.code === 'ECONNRESET' && (this.$goaway_ !== undefined || (this.$isClosed && error.syscall === 'write'))) this.destroy()
-    else this.destroy(error)
+    else this.$finish(INTERNAL_ERROR, error, true)
   }
 
   private $onSocketClosed (): void {
@@ -431,7 +437,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     const cut = open.filter(stream => !stream.$isWhole)
     for (const stream of cut) stream.$inContext(() => { stream.close(CANCEL) })
     this.close()
-    if (cut.length === open.length) return this.$finish(NO_ERROR, error)
+    if (cut.length === open.length) return this.$finish(NO_ERROR, error, false)
     // An exchange that is whole stays readable when its connection is over, and the session ends with the last.
     for (const stream of cut) stream.$inContext(() => { stream.destroy() })
     for (const stream of open) if (stream.$isWhole) stream.$onStreamClosed(NO_ERROR, false)

@@ -13,6 +13,7 @@ import { trailersOf, type OutgoingHead } from './head'
 import { Refusal, type Machine } from './machines'
 import { PendingWrite, type Done } from './pending_write'
 import { checkPriority } from '../stream/priority'
+import { dropEnd, isDueTo } from '../stream/reader'
 import { stateOf } from './stream_state'
 
 const NO_ERROR = 0
@@ -361,6 +362,18 @@ export class ClientHttp2Stream extends Duplex {
     if (this.$isFinished) this.$owner?.$watchEnd(this)
   }
 
+  /** The peer has ended the session with `error`, which is none of a stream that is whole and read to its end: a reader that
+   * takes what came gets that first. */
+  $endBehindRead (error: Error | undefined): void {
+    if (this.$isReceived && isDueTo(this, true)) setImmediate(() => { this.$inContext(() => { this.$endWith(error) }) })
+    else this.$endWith(error)
+  }
+
+  private $endWith (error: Error | undefined): void {
+    if (this.$isWhole && this.readableEnded) this.$onStreamClosed(NO_ERROR, false)
+    else this.destroy(error)
+  }
+
   /** Whether both sides have ended, and the machine has sent all. */
   $endIfOver (): boolean {
     if (this.$streamId === undefined || this.$owner?.$machine?.holds(this.$streamId) === true) return false
@@ -445,7 +458,12 @@ export class ClientHttp2Stream extends Duplex {
     if (error != null) code = owner.$endCode !== NO_ERROR ? owner.$endCode : isAbort(error) ? CANCEL : INTERNAL_ERROR
     if (!this.$isClosed) this.$markClosed(code, !this.pending && !owner.$isLeft, true)
     else if (this.$streamId !== undefined && owner.$machine?.holds(this.$streamId) === true) this.$resetMachine(code)
-    this.push(null)
+    if (this.readableLength > 0) dropEnd(this)
+    else {
+      this.push(null)
+      // A reader that pauses would see `close` alone, and a pipeline wait for the end that it knows of.
+      if (this.$isReceived && this.readableFlowing !== null) this.read(0)
+    }
     this.$untaken = 0
     this.$timer?.stop()
     const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? streamError(code) : null)

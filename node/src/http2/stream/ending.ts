@@ -13,6 +13,7 @@ import type { Face } from './face'
 import type { Intake } from './intake'
 import { longEnd } from './lazy_duplex'
 import type { Outgoing } from './outgoing'
+import { dropEnd } from './reader'
 
 const NO_ERROR = 0
 const INTERNAL_ERROR = 2
@@ -175,13 +176,6 @@ export function destroy (stream: EndingStream, error: Error | null, done: (error
   leave(stream)
   if (failure !== null) showError(stream, failure)
   done(failure)
-}
-
-/** Before a stream is destroyed whose last bytes are not read: they are lost, and a pipeline that knew of their end would
- * wait for `end` in place of failing. */
-function dropEnd (stream: EndingStream): void {
-  const state = stream._readableState as { ended: boolean; endEmitted: boolean; length: number } & typeof stream._readableState
-  if (state.length > 0 && !state.endEmitted) state.ended = false
 }
 
 function maybeDestroy (stream: EndingStream): void {

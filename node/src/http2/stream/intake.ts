@@ -6,6 +6,7 @@ import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
 import type { Exchange } from '../../server/exchange'
 import { later } from '../callbacks/later'
+import { isDueTo } from './reader'
 
 export class Intake {
   /** Bytes that arrived while the reader had no room. */
@@ -153,10 +154,4 @@ export class Intake {
     const { context, reader } = this
     return reader !== null && context!.runInAsyncScope(() => reader.push(chunk))
   }
-}
-
-/** Whether a reader that takes what comes has bytes to take, or has not got the end of a body that `isWhole`. */
-export function isDueTo (reader: Pick<Readable, 'readableFlowing' | 'readableEnded' | 'readableLength' | 'listenerCount'> | null, isWhole: boolean): boolean {
-  if (reader === null || (reader.readableFlowing !== true && reader.listenerCount('readable') === 0)) return false
-  return reader.readableLength > 0 || (isWhole && !reader.readableEnded)
 }

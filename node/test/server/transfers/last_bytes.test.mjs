@@ -1,10 +1,9 @@
 // The last bytes of a request that come with its reset, as readers of every kind get them.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import test from 'node:test'
 import { createServer, serve } from 'trunkline'
+import { readers } from '../../support/readers.mjs'
 import { DATA, END_HEADERS, END_STREAM, HEADERS, RST_STREAM, SETTINGS, codes, frame, numbers } from '../../support/servers/h2_frames.mjs'
 import { connecting } from '../../support/servers/wire.mjs'
 
@@ -12,18 +11,6 @@ const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), 
 /** `POST http://a/` (RFC 7541 appendix A). */
 const POST = Buffer.from([0x83, 0x86, 0x84, 0x41, 1, 0x61])
 const data = (flags, text) => frame(DATA, flags, 1, Buffer.from(text))
-
-/** Each calls `take` with what it reads, and its promise is kept at the end of the body. */
-const readers = {
-  'listeners of data': (stream, take) => new Promise((resolve, reject) => { stream.on('data', take).on('end', resolve).on('aborted', reject) }),
-  'listeners of readable': (stream, take) => new Promise((resolve, reject) => {
-    stream.on('readable', () => {
-      for (let chunk = stream.read(); chunk !== null; chunk = stream.read()) take(chunk)
-    }).on('end', resolve).on('aborted', reject)
-  }),
-  async 'an iterator' (stream, take) { for await (const chunk of stream) take(chunk) },
-  'a pipeline': (stream, take) => pipeline(stream, new Writable({ write (chunk, _encoding, done) { take(chunk); done() } }))
-}
 
 /** Servers by the handler that reads: each calls `handle` with what is read. */
 const apis = {
@@ -45,7 +32,7 @@ async function play (port, next, last, assertRead) {
   }
 }
 
-/** What a handler reads, and how: `next` as `play` has it, `handle` for its server. */
+/** Reads requests: `next` as `play` has it, `handle` for its server. */
 function watched (reader) {
   let handle
   const next = () => {

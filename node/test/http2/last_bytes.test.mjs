@@ -1,0 +1,62 @@
+// The last bytes of a response that come with the end of its stream or session, as readers of every kind get them.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
+import test from 'node:test'
+import { connect } from 'trunkline/http2'
+import { readers } from '../support/readers.mjs'
+import { DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, RST_STREAM, SETTINGS, frame, numbers } from '../support/servers/h2_frames.mjs'
+
+const [NO_ERROR, INTERNAL_ERROR, CANCEL] = [0, 2, 8]
+const OK = frame(HEADERS, END_HEADERS, 1, Buffer.from([0x88]))
+const data = (flags, text) => frame(DATA, flags, 1, Buffer.from(text))
+const reset = code => frame(RST_STREAM, 0, 1, numbers(code))
+const endings = { 'a reset in order': reset(NO_ERROR), 'a reset that cancels': reset(CANCEL), 'the reset of an error': reset(INTERNAL_ERROR), 'the GOAWAY of an error': frame(GOAWAY, 0, 0, numbers(0, INTERNAL_ERROR)) }
+
+/** A server that answers its first request with "hel", and sends the rest when `begun` is kept. */
+async function answering (t, begun, rest) {
+  const server = net.createServer(socket => {
+    socket.on('error', () => {}).write(frame(SETTINGS, 0, 0, Buffer.alloc(0)))
+    let received = Buffer.alloc(0)
+    socket.on('data', async function onData (chunk) {
+      received = Buffer.concat([received, chunk])
+      // The preface, and frames up to the head.
+      let at = 24
+      while (received.length >= at + 9 && received[at + 3] !== HEADERS) at += 9 + received.readUIntBE(at, 3)
+      if (received.length < at + 9) return
+      socket.off('data', onData).resume().write(Buffer.concat([OK, data(0, 'hel')]))
+      await begun
+      socket.write(rest)
+    })
+  })
+  t.after(() => { server.close() })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server.address().port
+}
+
+for (const [ending, bytes] of Object.entries(endings)) {
+  for (const [name, reader] of Object.entries(readers)) {
+    for (const method of ['GET', 'POST']) {
+      test(`${name} get the end of a response that is whole, where ${ending} comes with it (${method})`, async t => {
+        let begin
+        const begun = new Promise(resolve => { begin = resolve })
+        const session = connect(`http://127.0.0.1:${await answering(t, begun, Buffer.concat([data(END_STREAM, 'lo'), bytes]))}`)
+        session.on('error', () => {})
+        // A POST goes on, so that its stream is open when the end comes.
+        const stream = session.request({ ':path': '/', ':method': method })
+        const errors = []
+        stream.on('error', ({ code }) => { errors.push(code) })
+        const closed = new Promise(resolve => { stream.on('close', resolve) })
+        let text = ''
+        await reader(stream, chunk => { text += chunk; begin() })
+        await closed
+        session.destroy()
+        assert.equal(text, 'hello')
+        // The stream of a GET has ended with its response.
+        const isError = method === 'POST' && (bytes === endings['the reset of an error'] || bytes === endings['the GOAWAY of an error'])
+        assert.equal(errors.length, Number(isError), errors.join())
+      })
+    }
+  }
+}
