@@ -14,4 +14,4 @@ mod reuse;
 
 pub use conn::Conn;
 pub use proxy::{Proxy, ProxyField};
-pub use reuse::{CloseReason, peer_patience};
+pub use reuse::{CloseReason, keep_alive_seconds};

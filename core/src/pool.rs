@@ -31,7 +31,7 @@ pub use config::{
 };
 pub use connection::capacity::{Capacity, Multiplexing, Standing};
 pub use connection::gate::{Gate, UNSETTLED_EXCHANGES};
-pub use connection::health::{Checkup, Health, HealthTimes, Unanswered};
+pub use connection::health::{Health, HealthAction, HealthTimes, Unanswered};
 pub use dispatch::decide::{Decision, OriginView, WaitReason, decide};
 pub use dispatch::queue::{PriorityClass, Rank, Ticket};
 pub use origin::alt_svc::{AltSvc, Alternatives, QUIC_HEAD_START};
@@ -346,14 +346,17 @@ impl<R> Pool<R> {
         let is_asking = state.multiplexing(now).is_none();
         let lasted = now.saturating_duration_since(began);
         // A second probe that has been silent for nearly as long says the same as the first.
-        let is_hope = |attempt: &Attempt| {
+        let may_succeed = |attempt: &Attempt| {
             let silent = now.saturating_duration_since(attempt.began);
             attempt.origin == origin && (!is_asking || silent * 2 <= lasted)
         };
-        let is_hopeless = !self.attempts.iter().any(|(_, attempt)| is_hope(attempt));
+        let is_last = !self
+            .attempts
+            .iter()
+            .any(|(_, attempt)| may_succeed(attempt));
         let open = state.connections - state.suspect;
         let is_silent = open == 0 && lasted >= SILENT_ATTEMPT_MIN;
-        let fails = (state.connections == 0 || is_silent) && is_hopeless;
+        let fails = (state.connections == 0 || is_silent) && is_last;
         // With no request left the next attempt is a new request's, one at a time: no loop.
         let pauses = self.config.backs_off || !fails;
         if let Some(at) = state.back_off(now, began, pauses) {
@@ -393,7 +396,7 @@ impl<R> Pool<R> {
                 | Due::Growth(origin) => {
                     self.pump(now, origin);
                 }
-                Due::Spent(connection) => self.doubt_lifetime(now, connection),
+                Due::Spent(connection) => self.probe_lifetime(now, connection),
                 Due::Request(ticket) => self.expire(now, ticket),
                 Due::Return(ticket) => self.resume(now, ticket),
             }

@@ -440,7 +440,7 @@ fn a_request_body_that_dribbles_is_ended_where_bytes_are_due() {
         scarcity.set(is_scarce);
         let mut rig = Rig::server(Cut::Whole);
         let fresh = Rig::server(Cut::Whole).conn;
-        rig.conn = std::mem::replace(&mut rig.conn, fresh).heeding(&scarcity);
+        rig.conn = std::mem::replace(&mut rig.conn, fresh).with_scarcity(&scarcity);
         let length = length.map(|length| length.to_string());
         let length = length
             .as_ref()

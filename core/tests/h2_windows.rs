@@ -93,7 +93,7 @@ fn a_content_length_below_the_window_gives_the_surplus_back() {
     let budget_share = BudgetShare::new(64 << 20);
     let mut rig = client();
     let fresh = std::mem::replace(&mut rig.conn, client().conn);
-    rig.conn = fresh.borrowing_from(&budget_share);
+    rig.conn = fresh.with_receive_budget(&budget_share);
     rig.conn.remember_path(rig.now, 4 * MIB);
     open(&mut rig);
     assert_eq!(budget_share.reserved(), u64::from(4 * MIB - 64 * KIB));
@@ -263,7 +263,7 @@ fn the_windows_of_two_connections_share_one_budget() {
     let mut rigs = [client(), client()];
     for rig in &mut rigs {
         let fresh = std::mem::replace(&mut rig.conn, client().conn);
-        rig.conn = fresh.borrowing_from(&budget_share);
+        rig.conn = fresh.with_receive_budget(&budget_share);
         let (id, _) = open(rig);
         rig.sends(&headers(id, &[(":status", "200")], false));
         rig.events();

@@ -202,7 +202,7 @@ fn a_body_that_dribbles_is_ended_where_bytes_are_due() {
         scarcity.set(is_scarce);
         let mut rig = Rig::server(Cut::Whole);
         let fresh = Rig::server(Cut::Whole).conn;
-        rig.conn = std::mem::replace(&mut rig.conn, fresh).heeding(&scarcity);
+        rig.conn = std::mem::replace(&mut rig.conn, fresh).with_scarcity(&scarcity);
         rig.reads_bodies = true;
         rig.sends(0, &headers(&with(POST, more)));
         rig.request(0);

@@ -77,7 +77,7 @@ fn a_window_that_rests_gives_back_what_it_borrowed_and_the_next_request_begins_w
     let budget_share = BudgetShare::new(64 << 20);
     let mut rig = uploading(Config::default());
     let fresh = std::mem::replace(&mut rig.conn, uploading(Config::default()).conn);
-    rig.conn = fresh.borrowing_from(&budget_share);
+    rig.conn = fresh.with_receive_budget(&budget_share);
     for _ in 0..20 {
         round(&mut rig, 0, 2048 * KIB);
     }
@@ -227,7 +227,7 @@ fn connections_share_one_budget() {
     for _ in 0..3 {
         let mut rig = uploading(Config::default());
         let fresh = std::mem::replace(&mut rig.conn, uploading(Config::default()).conn);
-        rig.conn = fresh.borrowing_from(&budget_share);
+        rig.conn = fresh.with_receive_budget(&budget_share);
         for _ in 0..20 {
             round(&mut rig, 0, 2048 * KIB);
         }
@@ -328,7 +328,9 @@ fn what_waits_for_an_acknowledgement_follows_the_path_and_an_idle_connection_giv
     let (budget_share, reading) = (BudgetShare::new(64 << 20), BudgetShare::new(64 << 20));
     let mut rig = Rig::server_with(Config::default(), Cut::Whole);
     let fresh = std::mem::replace(&mut rig.conn, Rig::server(Cut::Whole).conn);
-    rig.conn = fresh.borrowing_from(&reading).sending_from(&budget_share);
+    rig.conn = fresh
+        .with_receive_budget(&reading)
+        .with_send_budget(&budget_share);
     rig.conn.handle_congestion_window(5 << 20);
     rig.conn.handle_congestion_window((5 << 20) - 1);
     rig.run();

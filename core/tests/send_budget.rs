@@ -47,7 +47,7 @@ macro_rules! pump {
 fn h2(budget: &BudgetShare, settings: &[Setting]) -> h2_rig::Rig {
     let mut rig = h2_rig::Rig::server(h2_rig::Cut::Whole);
     let fresh = h2_rig::Rig::server(h2_rig::Cut::Whole).conn;
-    rig.conn = std::mem::replace(&mut rig.conn, fresh).sending_from(budget);
+    rig.conn = std::mem::replace(&mut rig.conn, fresh).with_send_budget(budget);
     rig.sends(&h2_rig::settings_frame(settings));
     rig.frames();
     rig
@@ -237,7 +237,7 @@ fn answers_given_whole_hold_the_next_request_back_until_some_of_them_left() {
 fn h3(budget: &BudgetShare) -> h3_rig::Rig {
     let mut rig = h3_rig::Rig::server(h3_rig::Cut::Whole);
     let fresh = h3_rig::Rig::server(h3_rig::Cut::Whole).conn;
-    rig.conn = std::mem::replace(&mut rig.conn, fresh).sending_from(budget);
+    rig.conn = std::mem::replace(&mut rig.conn, fresh).with_send_budget(budget);
     rig
 }
 
@@ -309,7 +309,7 @@ fn a_stream_of_http_3_that_found_no_room_goes_on_when_another_one_left() {
 /// Bytes that an HTTP/1.1 server with this budget holds of responses to `asked`, and the machine.
 fn h1_attack(budget: &BudgetShare, now: Instant, asked: &str) -> (u64, h1::Conn) {
     let config = Arc::new(Config::default());
-    let mut conn = h1::Conn::new(Side::Server, config, now).sending_from(budget);
+    let mut conn = h1::Conn::new(Side::Server, config, now).with_send_budget(budget);
     let mut given = 0;
     conn.handle_bytes(now, asked.as_bytes());
     while let Some(event) = conn.poll_event() {

@@ -15,7 +15,7 @@ mod client_events;
 mod client_exchange;
 mod client_expect;
 mod client_faults;
-mod client_hopeless;
+mod client_final_failures;
 mod client_metrics;
 mod client_net;
 mod client_policies;

@@ -197,8 +197,8 @@ fn a_request_for_another_host_than_sni_named_is_misdirected_if_that_is_asked_for
     ] {
         let tls = Tls::from_pem_files(&two.certificate, &two.key).unwrap();
         let config = ServerConfig::default().with_sni_is_binding(Some(is_binding));
-        let turned_away = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&turned_away);
+        let rejected = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&rejected);
         let server = Server::bind("127.0.0.1:0").tls(tls).http3(true);
         let server = server.config(config).access_log(move |access| {
             if access.status == Some(StatusCode::MISDIRECTED_REQUEST) {
@@ -225,7 +225,7 @@ fn a_request_for_another_host_than_sni_named_is_misdirected_if_that_is_asked_for
         });
         let misdirected = running.metrics().misdirected;
         assert_eq!(misdirected > 0, is_binding, "{misdirected}");
-        let reported = turned_away.lock().unwrap();
+        let reported = rejected.lock().unwrap();
         assert_eq!(reported.len() as u64, misdirected);
         assert!(reported.iter().all(|host| host == "b.test"), "{reported:?}");
     }

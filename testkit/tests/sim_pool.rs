@@ -155,7 +155,7 @@ fn what_waits_for_a_path_that_died_is_elsewhere_within_a_second_and_what_comes_t
     plan.pool.retry_lost = true;
     let (summary, ended) = play(plan);
     all_answered(&ended);
-    assert_eq!((summary.suspected, summary.buried), (1, 1));
+    assert_eq!((summary.suspected, summary.closed_dead), (1, 1));
     for (end, sent) in ended.iter().zip([0, 1_100, 1_150, 1_750, 1_900, 12_000]) {
         assert!(end.at <= ms(sent + 1_000), "sent at {sent} ms: {end:?}");
     }
@@ -165,7 +165,7 @@ fn what_waits_for_a_path_that_died_is_elsewhere_within_a_second_and_what_comes_t
 fn what_may_not_be_sent_twice_fails_within_a_second_of_a_path_that_died() {
     let origin = first_faulty(Fault::Silence(secs(1)));
     let (summary, ended) = play(Plan::plain(origin, gets([0, 1_100, 2_500])));
-    assert_eq!((summary.suspected, summary.buried), (1, 1));
+    assert_eq!((summary.suspected, summary.closed_dead), (1, 1));
     assert!(matches!(ended[1].how, Outcome::Lost(..)), "{:?}", ended[1]);
     assert!(ended[1].at <= ms(2_100), "{:?}", ended[1]);
     assert_eq!(ended[2].how, Outcome::Answered);
@@ -177,7 +177,7 @@ fn a_path_that_stands_for_less_than_a_second_loses_nothing() {
     let origin = first_faulty(Fault::Stall(secs(1), ms(850)));
     let (summary, ended) = play(Plan::plain(origin, gets([0, 1_100])));
     all_answered(&ended);
-    assert_eq!((summary.suspected, summary.buried), (1, 0));
+    assert_eq!((summary.suspected, summary.closed_dead), (1, 0));
     assert!(ended.iter().all(|end| end.tries == 1), "{ended:?}");
 }
 
@@ -189,7 +189,7 @@ fn a_peer_that_fell_silent_is_suspected_replaced_and_buried() {
     let (summary, ended) = play(by_questions(plan));
     all_answered(&ended);
     assert_eq!(
-        (summary.asked, summary.suspected, summary.buried),
+        (summary.asked, summary.suspected, summary.closed_dead),
         (1, 1, 1)
     );
     assert!(
@@ -213,7 +213,7 @@ fn a_peer_that_was_only_slow_is_believed_again() {
         gets([0, 12_000, 15_000, 20_000]),
     )));
     all_answered(&ended);
-    assert_eq!((summary.suspected, summary.buried), (1, 0));
+    assert_eq!((summary.suspected, summary.closed_dead), (1, 0));
     assert!(
         ended[2].at < ms(15_100),
         "while it is suspect: {:?}",
@@ -233,7 +233,7 @@ fn after_a_change_of_network_nothing_new_goes_where_nobody_answered_since() {
     let (summary, ended) = play(plan);
     all_answered(&ended);
     assert!(ended[1].at < ms(2_200), "{:?}", ended[1]);
-    assert_eq!(summary.buried, 1);
+    assert_eq!(summary.closed_dead, 1);
 }
 
 // The line.

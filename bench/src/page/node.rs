@@ -145,7 +145,7 @@ pub(crate) fn page(
 ) -> String {
     let mut text = String::from(
         "# Servers in JavaScript, measured beside each other\n\n\
-         1 KiB per response, but for the rows of a file; every handler answers with the same bytes and content type. h2load: \
+         1 KiB per response, except the rows of a file; every handler answers with the same bytes and content type. h2load: \
          `-c 4 -m 100` (h2), `-c 50 -m 1` (h1); HTTP/3: `trunkline bench`, `-c 4 -m 32`. Rounds go \
          round all servers in turn after a warm-up of each. CPU is user and kernel time of all of \
          a server's threads, from the scheduler's counters; \"of JavaScript\" is its thread alone. \

@@ -53,21 +53,21 @@ impl H3PathsOptions {
 }
 
 /// The faults of a path beside its delay.
-struct Weather {
+struct Impairment {
     name: &'static str,
     loss: f64,
     reorder: f64,
 }
 
-const WEATHERS: &[Weather] = &[
-    weather("no loss", 0.0, 0.0),
-    weather("1 % loss", 0.01, 0.0),
-    weather("3 % loss", 0.03, 0.0),
-    weather("2 % reordered", 0.0, 0.02),
+const IMPAIRMENTS: &[Impairment] = &[
+    impairment("no loss", 0.0, 0.0),
+    impairment("1 % loss", 0.01, 0.0),
+    impairment("3 % loss", 0.03, 0.0),
+    impairment("2 % reordered", 0.0, 0.02),
 ];
 
-const fn weather(name: &'static str, loss: f64, reorder: f64) -> Weather {
-    Weather {
+const fn impairment(name: &'static str, loss: f64, reorder: f64) -> Impairment {
+    Impairment {
         name,
         loss,
         reorder,
@@ -134,11 +134,11 @@ pub(crate) fn run(options: &H3PathsOptions) -> Result<(), String> {
     let mut figures = Figures::default();
     let mut places = Vec::new();
     for &rtt in &options.rtt_ms {
-        for weather in WEATHERS {
-            let title = format!("{rtt} ms {}", weather.name);
+        for impairment in IMPAIRMENTS {
+            let title = format!("{rtt} ms {}", impairment.name);
             eprintln!("{title}: {} rounds", options.rounds());
             for client in &clients {
-                let lab = lab(options, rtt, weather, client.congestion.clone())?;
+                let lab = lab(options, rtt, impairment, client.congestion.clone())?;
                 let _serving = serve(&lab, &program, &certificate, client.server)?;
                 exchange(options, &lab, &program, &title, client, &mut figures);
             }
@@ -146,7 +146,7 @@ pub(crate) fn run(options: &H3PathsOptions) -> Result<(), String> {
         }
         let title = format!("{rtt} ms UDP dropped");
         eprintln!("{title}: {} rounds", options.rounds());
-        let lab = lab(options, rtt, &WEATHERS[0], None)?;
+        let lab = lab(options, rtt, &IMPAIRMENTS[0], None)?;
         let _serving = serve(&lab, &program, &certificate, "trunkline-no-udp")?;
         first_answers(options, &lab, &program, &title, &mut figures);
     }
@@ -173,15 +173,15 @@ pub(crate) fn run(options: &H3PathsOptions) -> Result<(), String> {
 fn lab(
     options: &H3PathsOptions,
     rtt_ms: u32,
-    weather: &Weather,
+    impairment: &Impairment,
     congestion: Option<String>,
 ) -> Result<Lab, String> {
     Lab::build(&Settings {
         path: PathSettings {
             delay: Duration::from_micros(u64::from(rtt_ms) * 500),
             rate: Some(u64::from(options.rate_mbit) * 1_000_000),
-            loss: weather.loss,
-            reorder: weather.reorder,
+            loss: impairment.loss,
+            reorder: impairment.reorder,
             ..PathSettings::default()
         },
         congestion,

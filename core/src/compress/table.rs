@@ -142,7 +142,7 @@ impl Table {
         at.map(|at| from + at)
     }
     /// How many of the oldest entries an insertion of `wanted` more would push out.
-    pub(crate) fn crowded_out(&self, wanted: usize) -> usize {
+    pub(crate) fn evictions(&self, wanted: usize) -> usize {
         let mut size = self.size as usize;
         let mut slots = self.slots.iter();
         let mut count = 0;

@@ -112,7 +112,7 @@ pub struct Conn {
     /// Client: the next exchange is the last.
     pub(super) asks_close: bool,
     /// Client: nothing goes out behind the exchange that is opened next before it is answered.
-    pub(super) asks_patience: bool,
+    pub(super) asks_pipeline_end: bool,
     /// Client: the target of the exchange that is opened next is in absolute form.
     pub(super) asks_absolute_form: bool,
     /// No new exchanges.
@@ -215,7 +215,7 @@ impl Conn {
             reported_capacity: 0,
             proxy: None,
             asks_close: false,
-            asks_patience: false,
+            asks_pipeline_end: false,
             asks_absolute_form: false,
             draining: false,
             peer_stops: false,
@@ -235,7 +235,7 @@ impl Conn {
 
     /// Server: sets the flag by which the owner marks connections as scarce.
     #[must_use]
-    pub fn heeding(mut self, scarcity: &Scarcity) -> Self {
+    pub fn with_scarcity(mut self, scarcity: &Scarcity) -> Self {
         self.scarcity = scarcity.clone();
         self
     }
@@ -244,7 +244,7 @@ impl Conn {
     /// place of one of `send_budget` bytes for this connection alone. Call it before the first byte
     /// comes.
     #[must_use]
-    pub fn sending_from(mut self, budget_share: &BudgetShare) -> Self {
+    pub fn with_send_budget(mut self, budget_share: &BudgetShare) -> Self {
         self.send_account = SendAccount::shared(budget_share);
         self
     }
@@ -265,8 +265,8 @@ impl Conn {
 
     /// Client: the exchange that is opened next may be answered late. Nothing goes out behind it
     /// before its final head has come, because answers come in order.
-    pub fn ask_patience(&mut self) {
-        self.asks_patience = true;
+    pub fn ask_pipeline_end(&mut self) {
+        self.asks_pipeline_end = true;
     }
 
     /// Client: the target of the exchange that is opened next is written in absolute form (RFC 9112 section
@@ -326,7 +326,7 @@ impl Conn {
     /// Client: how many more exchanges may start now. `Limits::pipelining` less what is open, and
     /// 0 while a request is being sent, or behind one that must not be pipelined behind: a
     /// request that may not be repeated, one that may switch protocols (RFC 9112 section 9.3.2),
-    /// or one that is not answered and was opened with [`ask_patience`](Self::ask_patience).
+    /// or one that is not answered and was opened with [`ask_pipeline_end`](Self::ask_pipeline_end).
     pub fn capacity(&self) -> u32 {
         use super::exchange::Sending;
         let over = self.is_inert() || self.draining || self.last.is_some();

@@ -65,7 +65,7 @@ pub(super) struct Exchange {
     /// Server: the client waits for 100 before it sends the body.
     pub(super) continue_due: bool,
     /// Server: the handler is gone: body bytes have no reader.
-    pub(super) unattended: bool,
+    pub(super) handler_gone: bool,
     /// Its end was reported to the owner, or caused by it: no more events.
     pub(super) silent: bool,
     /// Client: the final response head has come.
@@ -105,7 +105,7 @@ impl Exchange {
             sending,
             received: false,
             continue_due: false,
-            unattended: false,
+            handler_gone: false,
             silent: false,
             answered: false,
             close: None,
@@ -123,7 +123,7 @@ impl Exchange {
     /// Whether body bytes have no reader: the owner gave the exchange up, or the handler is gone
     /// and its answer complete.
     pub(super) fn discards(&self) -> bool {
-        self.silent || (self.unattended && self.sending == Sending::Done)
+        self.silent || (self.handler_gone && self.sending == Sending::Done)
     }
 
     /// Keeps the first reason.

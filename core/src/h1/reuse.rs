@@ -92,7 +92,7 @@ pub(super) fn persistence<'a>(
 /// `timeout` parameter of its `keep-alive` fields, which are one list (RFC 9110 section 5.3). A hint
 /// that no RFC in force defines, and that nearly every server sends; some put a unit behind the
 /// number (`timeout=5s`).
-pub fn peer_patience<'a>(fields: impl Iterator<Item = Field<'a>>) -> Option<u32> {
+pub fn keep_alive_seconds<'a>(fields: impl Iterator<Item = Field<'a>>) -> Option<u32> {
     let text = fields
         .filter(|field| field.token == Some(Token::KEEP_ALIVE))
         .flat_map(|field| field.value.split(|&byte| byte == b','))

@@ -168,14 +168,14 @@ impl Conn {
     /// Lets the windows borrow from a budget that other connections share, in place of one of
     /// `memory_budget` bytes for this connection alone. Call it before the first byte comes.
     #[must_use]
-    pub fn borrowing_from(mut self, budget_share: &BudgetShare) -> Self {
+    pub fn with_receive_budget(mut self, budget_share: &BudgetShare) -> Self {
         self.session.share_receive_budget(budget_share);
         self
     }
 
     /// Server: sets the flag by which the owner marks connections as scarce.
     #[must_use]
-    pub fn heeding(mut self, scarcity: &Scarcity) -> Self {
+    pub fn with_scarcity(mut self, scarcity: &Scarcity) -> Self {
         self.session.follow_scarcity(scarcity);
         self
     }
@@ -184,7 +184,7 @@ impl Conn {
     /// place of one of `send_budget` bytes for this connection alone. Call it before the first byte
     /// comes.
     #[must_use]
-    pub fn sending_from(mut self, budget_share: &BudgetShare) -> Self {
+    pub fn with_send_budget(mut self, budget_share: &BudgetShare) -> Self {
         self.session.share_send_budget(budget_share);
         self
     }

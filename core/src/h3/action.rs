@@ -17,7 +17,7 @@ pub enum UniKind {
     QpackDecoder,
 }
 
-/// One order to the transport. An order about a stream that the transport has forgotten (the peer
+/// One command to the transport. A command about a stream that the transport has forgotten (the peer
 /// stopped or reset it meanwhile) is carried out by doing nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransportAction {

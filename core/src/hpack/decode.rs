@@ -161,7 +161,7 @@ impl Decoder {
             value.write(bytes)
         })?;
         if kind == Literal::Indexed && self.enter_last(fields) {
-            fields.vouch_for_last();
+            fields.mark_last_sound();
         }
         Ok(())
     }

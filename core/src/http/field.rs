@@ -165,7 +165,7 @@ impl Fields {
     /// The last field passed [`is_sound`](super::head::is_sound), now or when a compressor's
     /// table took it: the validator need not look at it again.
     #[inline]
-    pub(crate) fn vouch_for_last(&mut self) {
+    pub(crate) fn mark_last_sound(&mut self) {
         if let Some(entry) = self.entries.last_mut() {
             entry.sound = true;
         }

@@ -33,7 +33,7 @@ pub enum Action<R> {
         why: Failure,
     },
     /// Another connection to its origin has become suspect: ask whether this one's peer lives.
-    Doubt {
+    Probe {
         /// The connection.
         connection: ConnectionId,
         /// Even if it answered a moment ago.

@@ -104,7 +104,7 @@ impl Origin {
 
     /// The version expected before the first connection: `None` when ALPN, or the embedder,
     /// decides.
-    pub(super) fn foreseen(&self) -> Option<Multiplexing> {
+    pub(super) fn expected_multiplexing(&self) -> Option<Multiplexing> {
         match (self.protocols, self.scheme) {
             (Protocols::H1Only, _) => Some(Multiplexing::No),
             (Protocols::H2AndH1 | Protocols::All, Scheme::Http) if !self.custom => {

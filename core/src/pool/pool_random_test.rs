@@ -99,7 +99,7 @@ impl Play {
                 }
                 Action::Fail { request, .. } => self.out[request as usize] += 1,
                 // A connection's own health decides about these.
-                Action::Doubt { .. } | Action::Outlived { .. } => {}
+                Action::Probe { .. } | Action::Outlived { .. } => {}
                 Action::Close { connection, .. } => {
                     self.connections.retain(|c| c.id != connection);
                     self.pool.handle_closed(self.now, connection);

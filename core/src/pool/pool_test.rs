@@ -13,7 +13,7 @@ pub(super) struct Scene {
     pub(super) closed: Vec<ConnectionId>,
     /// Those of them that were idle.
     pub(super) idled: Vec<ConnectionId>,
-    pub(super) doubted: Vec<ConnectionId>,
+    pub(super) probed: Vec<ConnectionId>,
     pub(super) outlived: Vec<ConnectionId>,
     pub(super) answer_times: Vec<Duration>,
 }
@@ -30,7 +30,7 @@ impl Scene {
             failed: Vec::new(),
             closed: Vec::new(),
             idled: Vec::new(),
-            doubted: Vec::new(),
+            probed: Vec::new(),
             outlived: Vec::new(),
             answer_times: Vec::new(),
         }
@@ -59,7 +59,7 @@ impl Scene {
                     self.closed.push(connection);
                     self.idled.extend(idle.then_some(connection));
                 }
-                Action::Doubt { connection, .. } => self.doubted.push(connection),
+                Action::Probe { connection, .. } => self.probed.push(connection),
                 Action::Outlived {
                     connection,
                     answer_time,

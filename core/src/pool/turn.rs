@@ -7,7 +7,7 @@ mod socket_waiters;
 mod suspects;
 mod upkeep;
 
-use crate::pool::connection::lifetime::LIFETIME_DOUBT;
+use crate::pool::connection::lifetime::LIFETIME_PROBE_AFTER;
 use crate::pool::dispatch::queue::{Entrance, QueueEnd};
 use crate::pool::{
     Action, Attempt, AttemptId, Capacity, ConnectionId, DEADLINES_STALE_MAX, Decision, Due,
@@ -109,8 +109,8 @@ impl<R> Pool<R> {
         };
         connection.gate.pass();
         if connection.gate.is_spent() {
-            let doubt = Reverse((now + LIFETIME_DOUBT, Due::Spent(key)));
-            self.deadlines.push(doubt);
+            let probe = Reverse((now + LIFETIME_PROBE_AFTER, Due::Spent(key)));
+            self.deadlines.push(probe);
         }
         connection.idle_since = None;
         connection.requests += 1;
@@ -205,7 +205,7 @@ impl<R> Pool<R> {
         }
         self.note_use(now, key, &capacity);
         if newly_suspect {
-            self.doubt_others(origin, key, false);
+            self.probe_others(origin, key, false);
         }
         if let Some(since) = recovered {
             self.fit(now, origin, key);

@@ -76,7 +76,7 @@ impl DecoderTable {
     /// The lowest index that is there after `wanted` more bytes came in.
     pub(super) fn lowest_after(&self, wanted: usize) -> u64 {
         let lowest = self.inserted - self.ring.len() as u64;
-        lowest + self.ring.crowded_out(wanted) as u64
+        lowest + self.ring.evictions(wanted) as u64
     }
 
     /// How many entries are newer than the one at `absolute`.

@@ -18,7 +18,7 @@ use super::connect::socket::Socket;
 use super::connection::ConnectionTask;
 use super::dispatch::tasks::Tasks;
 use super::dispatch::{Dispatch, TaskHandle};
-use super::listener::connection::{Farewell, Hold};
+use super::listener::connection::{EndReport, Hold};
 use super::listener::connection_use::ConnectionUse;
 use super::settings::Settings;
 use crate::connection_info::ConnectionInfo;
@@ -140,9 +140,9 @@ impl AttemptReport {
             client.alive(now, id, Some(*began));
         }
         let mut hold = None;
-        let farewell = settings.listener.as_ref().map(|listener| {
+        let end_report = settings.listener.as_ref().map(|listener| {
             hold = listener.opened(origin, &used, io.machine.version());
-            Farewell {
+            EndReport {
                 listener: Arc::clone(listener),
                 origin: origin.clone(),
                 used: used.clone(),
@@ -155,7 +155,10 @@ impl AttemptReport {
         let connection = connection
             .asking_system(Socket::unanswered)
             .begun_early(is_early);
-        Some((connection.with_farewell(farewell).with_race(raced), hold))
+        Some((
+            connection.with_end_report(end_report).with_race(raced),
+            hold,
+        ))
     }
     fn fail(&mut self, error: Error) {
         let Some((dispatch, attempt)) = self.owed.take() else {

@@ -8,7 +8,7 @@
 use super::connect::socket::AskSystem;
 use super::dispatch::{Dispatch, INBOX, TaskHandle};
 use super::exchange::Outgoing;
-use super::listener::connection::Farewell;
+use super::listener::connection::EndReport;
 use super::listener::connection_use::ConnectionUse;
 use super::settings::Settings;
 use crate::driver::connection_io::ConnectionIo;
@@ -83,7 +83,7 @@ pub(super) struct ConnectionTask<S> {
     /// It got requests before its handshake was done, and is not known to be alive.
     was_early: bool,
     /// Its peer was given up: why.
-    buried: Option<&'static str>,
+    given_up: Option<&'static str>,
     /// It was looked at before a request goes onto a connection that rested.
     looked: bool,
     stop: Option<Stop>,
@@ -97,13 +97,13 @@ pub(super) struct ConnectionTask<S> {
     /// Why it ended, if the machine has said so.
     ended: Option<Closed>,
     /// The listener to notify of the connection's end.
-    farewell: Option<Farewell>,
+    end_report: Option<EndReport>,
     /// Requests that wait for the peer's settings, which must allow them.
     unsettled: Vec<Unsettled>,
     /// Requests whose head waits for the first piece of their body, and those behind them.
     held: HeldHeads,
     /// How long the peer has said that it waits, in seconds.
-    peer_patience: Option<u32>,
+    keep_alive_seconds: Option<u32>,
     /// The origin of a race with TCP that QUIC has won if its handshake gets done.
     raced: Option<Origin>,
     /// The largest datagram, bytes, as last reported to the exchanges.
@@ -141,7 +141,7 @@ impl<S> ConnectionTask<S> {
             watched_until: None,
             ask_system: None,
             was_early: false,
-            buried: None,
+            given_up: None,
             looked: false,
             stop: None,
             round_trip: None,
@@ -150,18 +150,18 @@ impl<S> ConnectionTask<S> {
             left: false,
             tunnel: None,
             ended: None,
-            farewell: None,
+            end_report: None,
             unsettled: Vec::new(),
             held: HeldHeads::new(),
-            peer_patience: None,
+            keep_alive_seconds: None,
             raced: None,
             datagram_size: None,
         }
     }
 
     /// Sets the listener to notify of the connection's end.
-    pub(super) fn with_farewell(mut self, farewell: Option<Farewell>) -> Self {
-        self.farewell = farewell;
+    pub(super) fn with_end_report(mut self, end_report: Option<EndReport>) -> Self {
+        self.end_report = end_report;
         self
     }
 
@@ -188,8 +188,8 @@ impl<S> ConnectionTask<S> {
         if std::mem::replace(&mut self.left, true) {
             return;
         }
-        if let Some(farewell) = self.farewell.take() {
-            farewell.report(&self.why_it_ended());
+        if let Some(end_report) = self.end_report.take() {
+            end_report.report(&self.why_it_ended());
         }
         let Some(dispatch) = self.dispatch.upgrade() else {
             return;
@@ -330,10 +330,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             }
         }
         if notes.network_changed {
-            self.doubt(now);
+            self.handle_network_change(now);
         }
-        if let Some(even_if_recent) = notes.doubted {
-            self.doubt_beside_suspect(now, even_if_recent);
+        if let Some(even_if_recent) = notes.probed {
+            self.handle_other_suspect(now, even_if_recent);
         }
         if let Some(answer_time) = notes.outlived {
             let checkup = self.health.handle_outlived(now, answer_time);

@@ -106,10 +106,10 @@ struct Effects {
     opens: Vec<(Origin, AttemptId)>,
     failed: Vec<(Box<Outgoing>, Failure)>,
     closes: Vec<(Arc<TaskHandle>, Stop)>,
-    doubts: Vec<(Arc<TaskHandle>, bool)>,
+    probes: Vec<(Arc<TaskHandle>, bool)>,
     outlived: Vec<(Arc<TaskHandle>, Duration)>,
     watch: Option<Tasks>,
-    hurry: bool,
+    notify_alarm: bool,
     tasks: Option<Tasks>,
 }
 
@@ -282,13 +282,13 @@ impl Dispatch {
                     effects.opens.extend(origin.map(|origin| (origin, attempt)));
                 }
                 Action::Fail { request, why } => effects.failed.push((request, why)),
-                Action::Doubt {
+                Action::Probe {
                     connection,
                     even_if_recent,
                 } => {
                     let handle = state.handles.get(&connection).cloned();
                     effects
-                        .doubts
+                        .probes
                         .extend(handle.map(|handle| (handle, even_if_recent)));
                 }
                 Action::Outlived {
@@ -319,8 +319,8 @@ impl Dispatch {
         for (handle, stop) in effects.closes {
             handle.signals.stop(stop);
         }
-        for (handle, even_if_recent) in effects.doubts {
-            handle.signals.doubt(even_if_recent);
+        for (handle, even_if_recent) in effects.probes {
+            handle.signals.probe(even_if_recent);
         }
         for (handle, answer_time) in effects.outlived {
             handle.signals.outlived(answer_time);
@@ -332,7 +332,7 @@ impl Dispatch {
             let (weak, alarm) = (Arc::downgrade(self), Arc::clone(&self.alarm));
             tasks.spawn(watch(weak, alarm));
         }
-        if effects.hurry {
+        if effects.notify_alarm {
             self.alarm.notify_one();
         }
         for (origin, attempt) in effects.opens {
@@ -386,7 +386,7 @@ impl State {
             Some(at) if at <= deadline => {}
             Some(_) => {
                 self.alarm_at = Some(deadline);
-                effects.hurry = true;
+                effects.notify_alarm = true;
             }
             None => {
                 effects.watch.clone_from(&self.tasks);

@@ -175,9 +175,9 @@ impl Machine {
     }
 
     /// Client: HTTP/1.1 sends nothing behind the exchange that is opened next before it is answered.
-    pub(crate) fn ask_patience(&mut self) {
+    pub(crate) fn ask_pipeline_end(&mut self) {
         if let Self::H1(conn) = self {
-            conn.ask_patience();
+            conn.ask_pipeline_end();
         }
     }
 

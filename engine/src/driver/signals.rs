@@ -41,7 +41,7 @@ pub(crate) struct Notes {
     pub(crate) network_changed: bool,
     /// Another connection to the origin is suspect: the peer must prove that it is reachable.
     /// `Some(true)`: even if it answered a moment ago.
-    pub(crate) doubted: Option<bool>,
+    pub(crate) probed: Option<bool>,
     /// Another connection to the origin works while this one is silent, whose peer takes this long for
     /// an answer.
     pub(crate) outlived: Option<Duration>,
@@ -74,7 +74,7 @@ impl Notes {
             && self.taken.is_empty()
             && self.dropped.is_empty()
             && !self.network_changed
-            && self.doubted.is_none()
+            && self.probed.is_none()
             && self.outlived.is_none()
             && self.windows.is_empty()
             && self.datagrams.is_empty()
@@ -87,7 +87,7 @@ impl Notes {
         self.taken.clear();
         self.dropped.clear();
         self.network_changed = false;
-        self.doubted = None;
+        self.probed = None;
         self.outlived = None;
         self.windows.clear();
         self.datagrams.clear();
@@ -169,8 +169,8 @@ impl Signals {
         self.note(|notes| notes.network_changed = true);
     }
     /// Another connection to the origin is suspect.
-    pub(crate) fn doubt(&self, even_if_recent: bool) {
-        self.note(|notes| notes.doubted = notes.doubted.max(Some(even_if_recent)));
+    pub(crate) fn probe(&self, even_if_recent: bool) {
+        self.note(|notes| notes.probed = notes.probed.max(Some(even_if_recent)));
     }
     /// Another connection to the origin works.
     pub(crate) fn outlived(&self, answer_time: Duration) {

@@ -148,7 +148,7 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
         let made = made.and_then(|made| requests.fill(made, &head, version, secure, last));
         let Some(made) = made else {
             let status = StatusCode::BAD_REQUEST;
-            return self.turn_away(turn, stream, head, status);
+            return self.reject(turn, stream, head, status);
         };
         // RFC 9110 section 7.8: the field of an HTTP/1.0 request is ignored.
         let takes_upgrade = version == Version::Http11 && head.has_hop_fields();
@@ -162,7 +162,7 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
         }
         let connection_context = self.connection_context.as_ref();
         let record = connection_context
-            .and_then(|connection_context| connection_context.introduce(made, turn.now));
+            .and_then(|connection_context| connection_context.add_facts(made, turn.now));
         let slot = slots.take(&self.signals, (facts, turn.now), inlet, record);
         if self.early {
             made.extensions_mut().insert(EarlyData);
@@ -182,9 +182,9 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
     fn set_early(&mut self, early: bool) {
         self.early = early;
     }
-    fn show(&mut self, info: Option<ConnectionInfo>, version: Version, info_policy: &InfoPolicy) {
+    fn connected(&mut self, info: Option<ConnectionInfo>, version: Version, policy: &InfoPolicy) {
         self.connection_context =
-            info.map(|info| Box::new(ConnectionContext::new(info, version, info_policy)));
+            info.map(|info| Box::new(ConnectionContext::new(info, version, policy)));
     }
     fn connection_context(&self) -> Option<&ConnectionContext> {
         self.connection_context.as_deref()
@@ -340,7 +340,7 @@ impl<S: HttpService> Slots<S> {
             slot.began = began;
             slot.send = SendSide::Head;
             slot.inlet = inlet;
-            slot.is_uninvited = false;
+            slot.is_unrequested = false;
             slot.record = record;
             return index;
         }
@@ -353,7 +353,7 @@ impl<S: HttpService> Slots<S> {
             handler: Box::pin(None),
             body: Box::pin(None),
             inlet,
-            is_uninvited: false,
+            is_unrequested: false,
             interim: None,
             datagrams: None,
             record,

@@ -437,7 +437,7 @@ pub(super) fn after(time: Duration) -> Instant {
 }
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// How long resets and goodbyes may take to be written after the deadline.
+/// How long resets and CONNECTION_CLOSE may take to be written after the deadline.
 pub(super) const LAST_WORDS: Duration = Duration::from_millis(200);
 /// The connections that a drain takes out of the kernel's queue: the default of Linux's
 /// `net.core.somaxconn`, which bounds the queue. Clients that keep connecting to a socket that other

@@ -88,9 +88,9 @@ impl Default for Site {
 }
 
 /// Tells when it is dropped.
-struct Goodbye(Arc<Semaphore>);
+struct CloseAtEnd(Arc<Semaphore>);
 
-impl Drop for Goodbye {
+impl Drop for CloseAtEnd {
     fn drop(&mut self) {
         self.0.add_permits(1);
     }
@@ -183,7 +183,7 @@ async fn answer(site: Site, request: Request<Body>) -> Response<Body> {
         "/never" => {
             let (mut sender, body) = Body::channel();
             tokio::task::spawn_local(async move {
-                let _goodbye = Goodbye(site.gone);
+                let _close = CloseAtEnd(site.gone);
                 // The request's body is read, so that a reset is noticed too.
                 let _upload = tokio::task::spawn_local(request.into_body().collect());
                 while sender.send(vec![0; 16 * 1024]).await.is_ok() {}

@@ -86,7 +86,7 @@ impl Memory {
         self.control[ENGINE_ENDED].load(Ordering::SeqCst) == 1
     }
     /// True once if JavaScript sleeps: the caller wakes it.
-    fn rouse_script(&self) -> bool {
+    fn wake_script(&self) -> bool {
         self.control[SCRIPT_SLEEPS].swap(0, Ordering::SeqCst) == 1
     }
 }
@@ -232,7 +232,7 @@ impl Completions {
             return false;
         }
         self.announced = self.written;
-        self.memory.rouse_script()
+        self.memory.wake_script()
     }
     /// Says whether completions wait outside of the ring.
     pub(crate) fn set_overflows(&self, overflows: bool) {

@@ -213,7 +213,7 @@ impl World {
     }
 
     /// A connection that is over; every ledger of it was checked as it was written.
-    pub(super) fn bury(&mut self, own: &Link) {
+    pub(super) fn close_dead(&mut self, own: &Link) {
         if let Some(server) = own.server.machine.h2() {
             self.summary.refused += server.counts().refused;
         }
@@ -223,7 +223,7 @@ impl World {
             let asked = own.asked;
             assert!(
                 pings <= resets + asked,
-                "{pings} PINGs for {resets} resets and {asked} doubts"
+                "{pings} PINGs for {resets} resets and {asked} probes"
             );
         }
     }
@@ -257,13 +257,13 @@ impl World {
                     self.requests[request as usize].waits = false;
                     self.complete(request, Outcome::ByPool(why));
                 }
-                Action::Doubt {
+                Action::Probe {
                     connection,
                     even_if_recent,
                 } => {
                     let link = self.by_id[&connection];
-                    let doubted = &mut self.reported[link].doubted;
-                    *doubted = (*doubted).max(Some(even_if_recent));
+                    let probed = &mut self.reported[link].probed;
+                    *probed = (*probed).max(Some(even_if_recent));
                     let side = Side::Client;
                     self.agenda.enter(now, WorldEvent::Wake { link, side });
                 }

@@ -48,7 +48,7 @@ pub struct Summary {
     /// Connections that fell under suspicion for their silence.
     pub suspected: u64,
     /// Connections given up for it.
-    pub buried: u64,
+    pub closed_dead: u64,
     /// REFUSED_STREAM by the machines of the servers.
     pub refused: u64,
     /// When the last connection was gone.
@@ -139,7 +139,7 @@ pub(super) struct OriginState {
 /// The pool's action on a connection because of another one to its origin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Notice {
-    pub(super) doubted: Option<bool>,
+    pub(super) probed: Option<bool>,
     pub(super) outlived: Option<Duration>,
 }
 

@@ -119,8 +119,8 @@ impl Conn {
             Sending::Done if front.received => self.retire_front(),
             Sending::Done if self.side == Side::Server => {
                 // The response is complete before the request.
-                let hopeless = front.continue_due;
-                if front.unattended || hopeless {
+                let body_withheld = front.continue_due;
+                if front.handler_gone || body_withheld {
                     self.unread -= std::mem::take(&mut front.unread);
                     if front.close.is_some() || draining {
                         let reason = front.close.unwrap_or(CloseReason::ShutDown);

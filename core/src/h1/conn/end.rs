@@ -44,7 +44,7 @@ impl Conn {
         {
             let open = &mut self.exchanges[index];
             open.silent = true;
-            open.unattended = true;
+            open.handler_gone = true;
             self.unread -= std::mem::take(&mut open.unread);
             open.sending = Sending::Broken(CloseReason::ExchangeReset.closed());
             self.last.get_or_insert(CloseReason::ExchangeReset);

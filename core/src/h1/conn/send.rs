@@ -36,7 +36,7 @@ impl Conn {
         self.enter();
         // Asked of this exchange, whether it can be opened or not.
         let asks_close = std::mem::take(&mut self.asks_close);
-        let asks_patience = std::mem::take(&mut self.asks_patience);
+        let asks_pipeline_end = std::mem::take(&mut self.asks_pipeline_end);
         let asks_absolute_form = std::mem::take(&mut self.asks_absolute_form);
         if self.side == Side::Server || head.protocol().is_some() {
             return Err(Misuse::WrongSide);
@@ -66,7 +66,7 @@ impl Conn {
         open.upgrade =
             head.get(Token::UPGRADE).is_some() && connection_lists(head.fields(), b"upgrade");
         open.repeatable = is_idempotent(head.method());
-        open.blocks = asks_patience;
+        open.blocks = asks_pipeline_end;
         if asks_close || persistence(Version::Http11, head.fields()).is_some() {
             open.close_because(CloseReason::WeAskedClose);
         } else if id.0 >= self.config.limits.requests_per_connection_max {
@@ -320,7 +320,7 @@ impl Conn {
     /// away to keep the connection, more costs it.
     pub fn handler_done(&mut self, stream: StreamId) {
         if let Some(index) = self.index_of(stream) {
-            self.exchanges[index].unattended = true;
+            self.exchanges[index].handler_gone = true;
             self.unsettled = true;
         }
     }

@@ -21,7 +21,7 @@ use std::time::Instant;
 impl Conn {
     /// Borrows from the budget of all connections of a client or server.
     #[must_use]
-    pub fn borrowing_from(mut self, budget_share: &BudgetShare) -> Self {
+    pub fn with_receive_budget(mut self, budget_share: &BudgetShare) -> Self {
         self.session.share_receive_budget(budget_share);
         if self.session.side() == Side::Client {
             self.send_window.borrow_from(budget_share.share());
@@ -31,14 +31,14 @@ impl Conn {
 
     /// Server: sets the flag by which the owner marks connections as scarce.
     #[must_use]
-    pub fn heeding(mut self, scarcity: &Scarcity) -> Self {
+    pub fn with_scarcity(mut self, scarcity: &Scarcity) -> Self {
         self.session.follow_scarcity(scarcity);
         self
     }
 
     /// Server: takes what waits for the client out of a budget that other connections share.
     #[must_use]
-    pub fn sending_from(mut self, budget_share: &BudgetShare) -> Self {
+    pub fn with_send_budget(mut self, budget_share: &BudgetShare) -> Self {
         self.session.share_send_budget(budget_share);
         self.send_window.borrow_from(budget_share.share());
         self

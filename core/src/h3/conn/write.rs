@@ -27,7 +27,7 @@ const TURN_BYTES: usize = 64 * 1024;
 const QUEUED_BYTES_MAX: usize = 64 * 1024;
 
 impl Conn {
-    /// The next order to the transport. Ask until there is none, after every input, command or
+    /// The next command to the transport. Ask until there is none, after every input, command or
     /// batch of them.
     pub fn poll_transport(&mut self, now: Instant) -> Option<TransportAction> {
         if let Some((stream, fin)) = self.actions.take_given() {

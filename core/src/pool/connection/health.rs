@@ -57,17 +57,17 @@ pub struct Unanswered {
 
 /// The action to take now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Checkup {
+pub enum HealthAction {
     /// Nothing.
-    Fine,
+    Nothing,
     /// Send a PING.
-    Ask,
+    Ping,
     /// It has just become suspect: where another path can be had, take it.
-    Doubt,
+    ChangePath,
     /// It stays silent: open a connection in its place.
     Replace,
     /// It is dead: close it.
-    Bury,
+    Close,
 }
 
 /// The liveness of one connection's peer.
@@ -134,40 +134,40 @@ impl Health {
     }
 
     /// A request is about to start.
-    pub fn handle_start(&mut self, now: Instant, times: &HealthTimes) -> Checkup {
+    pub fn handle_start(&mut self, now: Instant, times: &HealthTimes) -> HealthAction {
         self.questions = 0;
         match now >= self.quiet_until(times) {
             true => self.ask(now),
-            false => Checkup::Fine,
+            false => HealthAction::Nothing,
         }
     }
 
     /// A stream timed out. One may have been slow by itself; several in a silence are a sign.
-    pub fn handle_stream_timeout(&mut self, now: Instant) -> Checkup {
+    pub fn handle_stream_timeout(&mut self, now: Instant) -> HealthAction {
         self.timed_out += 1;
         self.suspect |= self.timed_out >= TIMED_OUT_SUSPECT;
         self.ask(now)
     }
 
     /// The network changed: the path is unproved before a byte has arrived over it.
-    pub fn handle_network_change(&mut self, now: Instant) -> Checkup {
+    pub fn handle_network_change(&mut self, now: Instant) -> HealthAction {
         self.suspect = true;
         self.moved_at = Some(now);
         self.ask(now)
     }
 
-    /// Another connection to the origin is suspect. One that was active lately is beyond doubt,
+    /// Another connection to the origin is suspect. One that was active recently is not probed,
     /// unless `even_if_recent`.
     pub fn handle_other_suspect(
         &mut self,
         now: Instant,
         times: &HealthTimes,
         even_if_recent: bool,
-    ) -> Checkup {
+    ) -> HealthAction {
         let lately = times.unanswered.unwrap_or(times.suspect);
         let is_sure = !even_if_recent && now.saturating_duration_since(self.received_at) < lately;
         if self.suspect || is_sure {
-            return Checkup::Fine;
+            return HealthAction::Nothing;
         }
         self.suspect = true;
         self.ask(now)
@@ -176,13 +176,13 @@ impl Health {
     /// Another connection to the origin works, whose peer took `answer_time` recently for an answer. The
     /// answer to the question that this asks is the last chance of one that is silent. A peer that is
     /// slow on all its connections, because it stood still or has much to do, has as long for it.
-    pub fn handle_outlived(&mut self, now: Instant, answer_time: Duration) -> Checkup {
+    pub fn handle_outlived(&mut self, now: Instant, answer_time: Duration) -> HealthAction {
         if self.silent_since.is_none() || self.outlived.is_some() {
-            return Checkup::Fine;
+            return HealthAction::Nothing;
         }
         self.outlived = Some((now, answer_time));
         self.probed_again_at = now;
-        Checkup::Ask
+        HealthAction::Ping
     }
 
     /// Sets the transport's unacknowledged data, before each
@@ -212,7 +212,7 @@ impl Health {
         times: &HealthTimes,
         round_trip: Option<Duration>,
         waits: bool,
-    ) -> Checkup {
+    ) -> HealthAction {
         if let Some(checkup) = self.judge_unanswered(now, times, round_trip, waits) {
             return checkup;
         }
@@ -222,24 +222,24 @@ impl Health {
                     self.questions = self.questions.saturating_add(1);
                     self.ask(now)
                 }
-                _ => Checkup::Fine,
+                _ => HealthAction::Nothing,
             };
         };
         let silence = now.saturating_duration_since(probed_at);
         if silence >= dead_after(times, round_trip) {
-            return Checkup::Bury;
+            return HealthAction::Close;
         }
         if !self.suspect && silence >= suspect_after(times, round_trip) {
             self.suspect = true;
             self.moved_at = Some(now);
             self.probed_again_at = now;
-            return Checkup::Doubt;
+            return HealthAction::ChangePath;
         }
         if self.suspect && waits && now >= self.probed_again_at + ask_again_after(times) {
             self.probed_again_at = now;
-            return Checkup::Ask;
+            return HealthAction::Ping;
         }
-        Checkup::Fine
+        HealthAction::Nothing
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is due.
@@ -269,7 +269,7 @@ impl Health {
         times: &HealthTimes,
         round_trip: Option<Duration>,
         waits: bool,
-    ) -> Option<Checkup> {
+    ) -> Option<HealthAction> {
         let Unanswered {
             since,
             repeats,
@@ -279,13 +279,13 @@ impl Health {
         self.judged_at = now;
         if waits && self.repeats_at(&patience).is_some_and(|at| now >= at) {
             self.repeats_due += 1;
-            return Some(Checkup::Ask);
+            return Some(HealthAction::Ping);
         }
         if now < since + patience.suspect || !self.is_repeated(repeats) {
             return None;
         }
         if refused {
-            return Some(Checkup::Bury);
+            return Some(HealthAction::Close);
         }
         let Some(silent_since) = self.silent_since else {
             self.suspect = true;
@@ -293,15 +293,15 @@ impl Health {
             self.moved_at = Some(now);
             self.probed_at.get_or_insert(now);
             self.probed_again_at = now;
-            return Some(Checkup::Doubt);
+            return Some(HealthAction::ChangePath);
         };
         if self.outlived_until(&patience).is_some_and(|at| now >= at) {
-            return Some(Checkup::Bury);
+            return Some(HealthAction::Close);
         }
         let is_due = !self.replaced && now >= silent_since + patience.replace;
         is_due.then(|| {
             self.replaced = true;
-            Checkup::Replace
+            HealthAction::Replace
         })
     }
 
@@ -413,12 +413,12 @@ impl Health {
             false => self.received_at + times.quiet,
         }
     }
-    fn ask(&mut self, now: Instant) -> Checkup {
+    fn ask(&mut self, now: Instant) -> HealthAction {
         if self.probed_at.is_some() {
-            return Checkup::Fine;
+            return HealthAction::Nothing;
         }
         self.probed_at = Some(now);
         self.probed_again_at = now;
-        Checkup::Ask
+        HealthAction::Ping
     }
 }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// How long a spent connection may carry a long exchange before it is probed with one request more:
 /// servers send GOAWAY when they read the last request, not when they answer it.
-pub(in crate::pool) const LIFETIME_DOUBT: Duration = Duration::from_secs(1);
+pub(in crate::pool) const LIFETIME_PROBE_AFTER: Duration = Duration::from_secs(1);
 /// How long a learned number is trusted without a probe; doubles each time a probe confirms it.
 /// While it is wrong, every connection's worth of requests costs one extra handshake.
 const TRUST: Duration = Duration::from_secs(5);
@@ -106,7 +106,7 @@ impl<R> Pool<R> {
     }
 
     /// The time has passed in which a spent connection ends.
-    pub(in crate::pool) fn doubt_lifetime(&mut self, now: Instant, key: Key) {
+    pub(in crate::pool) fn probe_lifetime(&mut self, now: Instant, key: Key) {
         let Some(connection) = self.connections.get(key) else {
             return;
         };

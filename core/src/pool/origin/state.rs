@@ -314,7 +314,7 @@ impl OriginState {
             return Some(Multiplexing::No);
         }
         self.origin
-            .foreseen()
+            .expected_multiplexing()
             .or_else(|| self.memory(now).map(|memory| memory.multiplexing))
     }
 

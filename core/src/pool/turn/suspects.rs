@@ -1,5 +1,5 @@
 //! Suspect connections, judged by the other connections of their origin. A silent one makes the
-//! others doubtful, because they lead to the same peer; one that works while another stays silent
+//! others due for a probe, because they lead to the same peer; one that works while another stays silent
 //! proves the silent one dead.
 
 use crate::pool::{Action, ConnectionId, Decision, Key, Pool, Standing, decide};
@@ -52,7 +52,7 @@ impl<R> Pool<R> {
         match decide(&view) {
             Decision::Open(count) => drop(self.open(now, origin, count.min(1))),
             _ if view.attempts > 0 => {}
-            _ => self.doubt_others(origin, silent.0, true),
+            _ => self.probe_others(origin, silent.0, true),
         }
     }
 
@@ -71,7 +71,7 @@ impl<R> Pool<R> {
 
     /// A connection has become suspect: the others that get requests are probed. `even_if_recent`: even
     /// those that were active lately.
-    pub(in crate::pool) fn doubt_others(
+    pub(in crate::pool) fn probe_others(
         &mut self,
         origin: Key,
         suspect: Key,
@@ -83,10 +83,10 @@ impl<R> Pool<R> {
                 && connection.suspect_since.is_none()
                 && !connection.is_draining
         });
-        let doubted = others.map(|(key, _)| Action::Doubt {
+        let probes = others.map(|(key, _)| Action::Probe {
             connection: ConnectionId(key),
             even_if_recent,
         });
-        self.actions.extend(doubted);
+        self.actions.extend(probes);
     }
 }

@@ -47,10 +47,10 @@ fn a_suspect_makes_the_others_of_its_origin_doubtful_once() {
     let mut scene = Scene::new(PoolConfig::default());
     let [first, second] = two(&mut scene);
     suspect(&mut scene, first);
-    assert_eq!(scene.doubted, [second]);
+    assert_eq!(scene.probed, [second]);
     suspect(&mut scene, first);
     suspect(&mut scene, second);
-    assert_eq!(scene.doubted, [second], "the first is suspect already");
+    assert_eq!(scene.probed, [second], "the first is suspect already");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_connection_that_was_there_before_the_silence_says_nothing_until_it_answers(
     scene.report(other, 99, 1, 1);
     replace(&mut scene, silent);
     assert!(scene.attempts.is_empty(), "the bound is one");
-    assert_eq!(scene.doubted, [other]);
+    assert_eq!(scene.probed, [other]);
     assert!(scene.outlived.is_empty());
     suspect(&mut scene, other);
     scene.report(other, 99, 1, 1);

@@ -45,7 +45,7 @@ impl<S> ConnectionTask<S> {
 
     /// Names what the transport said when it failed.
     pub(super) fn with_failure(&self, error: Error) -> Error {
-        let error = match self.buried {
+        let error = match self.given_up {
             Some(why) => error.with_note(why),
             None => error,
         };

@@ -9,42 +9,42 @@ use std::task::Context;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::{H2Code, TransportEnd};
-use trunkline_core::pool::Checkup;
+use trunkline_core::pool::HealthAction;
 
 /// The slot number that stands for the connection's health among its deadlines.
 pub(super) const HEALTH: u32 = u32::MAX;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// A request is about to start.
-    pub(super) fn check_up(&mut self, now: Instant) {
+    pub(super) fn check_health(&mut self, now: Instant) {
         if !matches!(self.io.machine, Machine::H1(_)) {
-            let checkup = self.health.handle_start(now, &self.settings.health);
-            self.carry_out(now, checkup);
+            let action = self.health.handle_start(now, &self.settings.health);
+            self.carry_out(now, action);
         }
     }
 
     /// An exchange failed for want of an answer.
     pub(super) fn note_stream_timeout(&mut self, now: Instant) {
         if !matches!(self.io.machine, Machine::H1(_)) {
-            let checkup = self.health.handle_stream_timeout(now);
-            self.carry_out(now, checkup);
+            let action = self.health.handle_stream_timeout(now);
+            self.carry_out(now, action);
         }
     }
 
     /// The network changed. HTTP/1.1 cannot ask: what idles closes, what works has its timeouts.
-    pub(super) fn doubt(&mut self, now: Instant) {
+    pub(super) fn handle_network_change(&mut self, now: Instant) {
         match self.io.machine {
             Machine::H2(_) => {
-                let checkup = self.health.handle_network_change(now);
-                self.carry_out(now, checkup);
+                let action = self.health.handle_network_change(now);
+                self.carry_out(now, action);
             }
             Machine::H1(_) if self.slots.len() == 0 => self.stop = self.stop.max(Some(Stop::Drain)),
             Machine::H1(_) => {}
             // RFC 9000 section 9: the connection outlives its path.
             Machine::H3(_) => {
-                let checkup = self.health.handle_network_change(now);
+                let action = self.health.handle_network_change(now);
                 self.io.change_path();
-                self.carry_out(now, checkup);
+                self.carry_out(now, action);
             }
         }
     }
@@ -62,28 +62,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.ask_system(now);
         let (round_trip, waits) = (self.io.round_trip(), self.waits_on_a_path());
         let times = &self.settings.health;
-        let checkup = self.health.handle_timeout(now, times, round_trip, waits);
-        self.carry_out(now, checkup);
-        if checkup != Checkup::Bury {
+        let action = self.health.handle_timeout(now, times, round_trip, waits);
+        self.carry_out(now, action);
+        if action != HealthAction::Close {
             self.watch_silence();
         }
     }
 
-    pub(super) fn carry_out(&mut self, now: Instant, checkup: Checkup) {
-        match checkup {
-            Checkup::Fine => {}
-            Checkup::Ask => {
+    pub(super) fn carry_out(&mut self, now: Instant, action: HealthAction) {
+        match action {
+            HealthAction::Nothing => {}
+            HealthAction::Ping => {
                 self.io.ask(now);
                 self.watch_silence();
             }
-            Checkup::Doubt => {
+            HealthAction::ChangePath => {
                 self.io.change_path();
                 // A connection without another path is asked for a sign of life, as one whose path changed.
                 if !matches!(self.io.machine, Machine::H3(_)) {
                     self.io.ask(now);
                 }
             }
-            Checkup::Replace => {
+            HealthAction::Replace => {
                 // An idle connection is replaced when a request comes.
                 if self.slots.len() > 0
                     && let Some(since) = self.health.silent_since()
@@ -92,8 +92,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
                     dispatch.replace(now, self.id, since);
                 }
             }
-            Checkup::Bury => {
-                self.buried = Some(match self.health.is_refused() {
+            HealthAction::Close => {
+                self.given_up = Some(match self.health.is_refused() {
                     true => "; its peer answered nothing and no process listens on its port",
                     false => "; its peer answered nothing, however often it was asked",
                 });
@@ -105,15 +105,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     }
 
     /// Another connection to the origin is suspect. HTTP/1.1 cannot ask: what idles closes.
-    pub(super) fn doubt_beside_suspect(&mut self, now: Instant, even_if_recent: bool) {
+    pub(super) fn handle_other_suspect(&mut self, now: Instant, even_if_recent: bool) {
         match self.io.machine {
             Machine::H1(_) if self.slots.len() == 0 => self.stop = self.stop.max(Some(Stop::Drain)),
             Machine::H1(_) => {}
             Machine::H2(_) | Machine::H3(_) => {
-                let checkup =
+                let action =
                     self.health
                         .handle_other_suspect(now, &self.settings.health, even_if_recent);
-                self.carry_out(now, checkup);
+                self.carry_out(now, action);
             }
         }
     }
@@ -150,11 +150,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
 
     /// Reports the peer's answer, which any byte from it is, with its delay to the listener.
     pub(super) fn note_answer(&mut self, now: Instant) {
-        if let (Some(farewell), Some(probed_at)) = (&self.farewell, self.health.probed_at()) {
+        if let (Some(end_report), Some(probed_at)) = (&self.end_report, self.health.probed_at()) {
             let after = now.saturating_duration_since(probed_at);
-            farewell
+            end_report
                 .listener
-                .answered(&farewell.origin, &farewell.used, after);
+                .answered(&end_report.origin, &end_report.used, after);
         }
     }
 

@@ -372,11 +372,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         if self.io.machine.version() != Version::Http11 {
             return;
         }
-        let value = h1::peer_patience(head.fields());
-        if value.is_none() || value == self.peer_patience {
+        let value = h1::keep_alive_seconds(head.fields());
+        if value.is_none() || value == self.keep_alive_seconds {
             return;
         }
-        self.peer_patience = value;
+        self.keep_alive_seconds = value;
         if let (Some(dispatch), Some(seconds)) = (self.dispatch.upgrade(), value) {
             let KeepAlive { max, margin } = self.settings.keep_alive;
             let patience = Duration::from_secs(seconds.into());

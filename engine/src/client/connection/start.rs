@@ -125,7 +125,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             self.io.machine.ask_absolute_form();
         }
         if request.blocks {
-            self.io.machine.ask_patience();
+            self.io.machine.ask_pipeline_end();
         }
     }
 
@@ -134,7 +134,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         if !request.exchange.attach(&self.handle.signals, slot) {
             return;
         }
-        self.check_up(now);
+        self.check_health(now);
         let (mut upload, mut at_once) = match request.leaves_http {
             // Its body is what is written behind the answer.
             true => (Upload::Done, None),

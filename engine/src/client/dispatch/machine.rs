@@ -23,7 +23,7 @@ impl Dispatch {
             Multiplexing::No => Machine::H1(Box::new(h1::Conn::new(Side::Client, config, now))),
             Multiplexing::Yes => {
                 let conn = h2::Conn::new(Side::Client, config, now);
-                let mut conn = conn.borrowing_from(&self.budget_share);
+                let mut conn = conn.with_receive_budget(&self.budget_share);
                 conn.remember_path(now, bdp_bytes);
                 Machine::H2(Box::new(conn))
             }
@@ -41,7 +41,7 @@ impl Dispatch {
         stream_window: u32,
     ) -> Machine {
         let (config, bdp_bytes) = self.known_of(origin, now);
-        let conn = h3::Conn::new(Side::Client, config, now).borrowing_from(&self.budget_share);
+        let conn = h3::Conn::new(Side::Client, config, now).with_receive_budget(&self.budget_share);
         let mut conn = conn.with_stream_window(stream_window);
         conn.remember_path(now, bdp_bytes);
         if let Some(settings) = remembered {

@@ -30,7 +30,7 @@ impl Dispatch {
         self.lock().pool.handle_peer_patience(now, id, idle);
     }
 
-    /// The network changed: every connection is doubted, nothing that failed before counts.
+    /// The network changed: every connection is probed; nothing that failed before counts.
     pub(in super::super) fn network_changed(self: &Arc<Self>) {
         self.settings.alternatives().handle_network_change();
         let mut state = self.lock();

@@ -46,13 +46,13 @@ impl fmt::Debug for dyn ConnectionListener {
 
 /// The listener of an open connection and the description to pass it. Reports the end exactly once.
 #[derive(Debug)]
-pub(in crate::client) struct Farewell {
+pub(in crate::client) struct EndReport {
     pub(in crate::client) listener: Arc<dyn ConnectionListener>,
     pub(in crate::client) origin: Origin,
     pub(in crate::client) used: ConnectionUse,
 }
 
-impl Farewell {
+impl EndReport {
     pub(in crate::client) fn report(self, why: &Error) {
         self.listener.closed(&self.origin, &self.used, why);
     }

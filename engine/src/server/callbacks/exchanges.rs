@@ -52,7 +52,7 @@ pub(in crate::server) struct CallbackExchanges<A: Callbacks> {
 }
 
 /// No stream has this number: HTTP/2 and HTTP/3 end far below, HTTP/1.1 never gets there.
-const NOBODYS: StreamId = StreamId(u64::MAX);
+const NO_STREAM: StreamId = StreamId(u64::MAX);
 
 impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
     type Pause = Pause;
@@ -66,15 +66,15 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
     fn pause(&self) -> Option<Pause> {
         self.callbacks.pause().or_else(|| self.held_back())
     }
-    fn meet(&mut self, info: Option<&ConnectionInfo>, info_policy: &InfoPolicy) {
+    fn accepted(&mut self, info: Option<&ConnectionInfo>, info_policy: &InfoPolicy) {
         self.commands.0.is_starting.set(true);
         let info = info.filter(|_| info_policy.info);
         self.connection = self.callbacks.accepted(self.commands.clone(), info);
     }
-    fn show(&mut self, info: Option<ConnectionInfo>, version: Version, info_policy: &InfoPolicy) {
+    fn connected(&mut self, info: Option<ConnectionInfo>, version: Version, policy: &InfoPolicy) {
         self.commands.0.version.set(version);
         self.commands.0.is_starting.set(false);
-        self.stories = info_policy
+        self.stories = policy
             .stories
             .as_ref()
             .zip(info.as_ref())
@@ -88,7 +88,7 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
         if let Some(connection) = &self.connection {
             return self.callbacks.identified(connection, version);
         }
-        let info = info.as_ref().filter(|_| info_policy.info);
+        let info = info.as_ref().filter(|_| policy.info);
         let connection = self
             .callbacks
             .connected(self.commands.clone(), version, info);
@@ -100,7 +100,7 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
             self.give_back(slot);
             debug_assert!(false, "a request comes between the connection's two ends");
             let status = StatusCode::INTERNAL_SERVER_ERROR;
-            return self.turn_away(turn, stream, head, status);
+            return self.reject(turn, stream, head, status);
         };
         let facts = RequestFacts {
             stream,
@@ -208,7 +208,7 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
             return;
         };
         if let Some(entry) = self.entries[slot].take() {
-            self.streams[slot] = NOBODYS;
+            self.streams[slot] = NO_STREAM;
             self.free.push(slot as u32);
             let (callbacks, commands) = (self.callbacks.clone(), self.commands.clone());
             let (connection, signals) = (self.connection.take(), Arc::clone(&self.signals));
@@ -399,7 +399,7 @@ impl<A: Callbacks> CallbackExchanges<A> {
         let Some(entry) = self.entries.get_mut(slot).and_then(Option::take) else {
             return;
         };
-        self.streams[slot] = NOBODYS;
+        self.streams[slot] = NO_STREAM;
         self.free.push(slot as u32);
         let stream = entry.handle.stream();
         if entry.unread > 0 {
@@ -416,7 +416,7 @@ impl<A: Callbacks> CallbackExchanges<A> {
     /// whole exchange stays whole: its reader has all received bytes.
     fn cut(&mut self, slot: usize) {
         if let Some(entry) = self.entries.get_mut(slot).and_then(Option::take) {
-            self.streams[slot] = NOBODYS;
+            self.streams[slot] = NO_STREAM;
             self.free.push(slot as u32);
             let (code, by_peer) = (H2Code::CANCEL, true);
             let how = match entry.is_whole() {

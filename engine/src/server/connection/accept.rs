@@ -191,8 +191,8 @@ pub(in crate::server) struct Unnegotiated<S> {
 }
 
 impl<S: Serve> Unnegotiated<S> {
-    /// Gives it to the service; `entry`: its place among the open connections.
-    fn meet(self, entry: OpenEntry) {
+    /// Hands it over to the service; `entry`: its place among the open connections.
+    fn hand_over(self, entry: OpenEntry) {
         let shared = &self.opener.shared;
         let left = RawConnection {
             stream: StreamId(1),
@@ -236,7 +236,7 @@ impl<S: Serve, T: Io, F: Future<Output = Started<S, T>>> Future for Served<S, T,
                     }
                     Poll::Ready(Ok(Opening::Unnegotiated(unnegotiated))) => {
                         if let Some(entry) = self.entry.take() {
-                            unnegotiated.meet(entry);
+                            unnegotiated.hand_over(entry);
                         }
                         break;
                     }
@@ -363,7 +363,7 @@ impl<S: Serve> Opener<S> {
                 http1: true,
                 http2: true,
             } => {
-                let silent = || exchanges.meet(opened.info.as_ref(), &shared.info_policy);
+                let silent = || exchanges.accepted(opened.info.as_ref(), &shared.info_policy);
                 let mut silent = shared.info_policy.accepts.then_some(silent);
                 let first_request = shared.http1_config.timeouts.first_request;
                 let limit = first_request.or(shared.config.timeouts.head);
@@ -425,7 +425,7 @@ impl<S: Serve> Opener<S> {
             .with_qlog(shared.info_policy.qlog.as_ref(), now, first);
         let targets = &shared.info_policy.targets;
         let targets = targets.rule_of(opened.secure, opened.info.as_ref());
-        exchanges.show(opened.info, version, &shared.info_policy);
+        exchanges.connected(opened.info, version, &shared.info_policy);
         let mut serving = Serving::new(
             exchanges,
             Arc::clone(&self.signals),
@@ -441,14 +441,14 @@ impl<S: Serve> Opener<S> {
         if http2 {
             let config = Arc::clone(&shared.config);
             let conn = h2::Conn::new(Side::Server, config, now);
-            let conn = conn.borrowing_from(&shared.budget_share);
-            let conn = conn.sending_from(&shared.send_budget_share);
-            Machine::H2(Box::new(conn.heeding(&shared.scarcity)))
+            let conn = conn.with_receive_budget(&shared.budget_share);
+            let conn = conn.with_send_budget(&shared.send_budget_share);
+            Machine::H2(Box::new(conn.with_scarcity(&shared.scarcity)))
         } else {
             let config = Arc::clone(&shared.http1_config);
             let conn = h1::Conn::new(Side::Server, config, now);
-            let conn = conn.sending_from(&shared.send_budget_share);
-            Machine::H1(Box::new(conn.heeding(&shared.scarcity)))
+            let conn = conn.with_send_budget(&shared.send_budget_share);
+            Machine::H1(Box::new(conn.with_scarcity(&shared.scarcity)))
         }
     }
 }

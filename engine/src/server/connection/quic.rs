@@ -59,7 +59,7 @@ pub(in crate::server) struct QuicConnection<S: Serve> {
     /// Counts of its bytes, where connection info is collected.
     traffic: Option<Traffic>,
     /// When something last happened, and the machine may hold buffers since.
-    stirred_at: Option<Instant>,
+    active_at: Option<Instant>,
     /// When to look whether the buffers can be given back.
     release_at: Option<Instant>,
 }
@@ -92,9 +92,9 @@ impl<S: Serve> QuicConnection<S> {
             activity,
         );
         let conn = h3::Conn::new(Side::Server, Arc::clone(&shared.config), now)
-            .borrowing_from(&shared.budget_share)
-            .sending_from(&shared.send_budget_share)
-            .heeding(&shared.scarcity);
+            .with_receive_budget(&shared.budget_share)
+            .with_send_budget(&shared.send_budget_share)
+            .with_scarcity(&shared.scarcity);
         let handshake = shared.config.timeouts.handshake;
         let log = shared.info_policy.qlog.as_ref().map(FrameLog::http3);
         Self {
@@ -116,7 +116,7 @@ impl<S: Serve> QuicConnection<S> {
             takes_datagrams: shared.config.datagrams,
             info_policy: Some(shared.info_policy.clone()),
             traffic,
-            stirred_at: None,
+            active_at: None,
             release_at: None,
         }
     }
@@ -158,7 +158,9 @@ impl<S: Serve> QuicConnection<S> {
                 let version = self.machine.version();
                 let targets = info_policy.targets.rule_of(true, info.as_ref());
                 self.serving.set_targets(targets);
-                self.serving.exchanges.show(info, version, &info_policy);
+                self.serving
+                    .exchanges
+                    .connected(info, version, &info_policy);
             }
             self.serving.set_early(is_early);
             let answered = self
@@ -175,11 +177,11 @@ impl<S: Serve> QuicConnection<S> {
                 None => false,
             };
             if reported || answered || ordered {
-                self.stirred_at = Some(now);
+                self.active_at = Some(now);
                 continue;
             }
             self.serving.rest(&self.machine, now, false);
-            if let Some(at) = self.stirred_at
+            if let Some(at) = self.active_at
                 && self.release_at.is_none()
                 && self.machine.active() == 0
             {
@@ -245,9 +247,9 @@ impl<S: Serve> QuicConnection<S> {
     }
     /// Gives the buffers back, unless something happened meanwhile: then its next rest looks again.
     fn release(&mut self, now: Instant) {
-        let rested = self.stirred_at.is_some_and(|at| at + RELEASE_AFTER <= now);
-        if rested && self.machine.active() == 0 {
-            self.stirred_at = None;
+        let is_idle = self.active_at.is_some_and(|at| at + RELEASE_AFTER <= now);
+        if is_idle && self.machine.active() == 0 {
+            self.active_at = None;
             self.machine.release();
             self.serving.rest(&self.machine, now, true);
         }
@@ -311,8 +313,8 @@ impl<S: Serve> QuicConnection<S> {
             }
         }
     }
-    /// The last packet of a server that stops at once.
-    pub(in crate::server) fn goodbye(
+    /// The packet with CONNECTION_CLOSE of a server that stops at once.
+    pub(in crate::server) fn close_packet(
         &mut self,
         now: Instant,
         packet: &mut Vec<u8>,

@@ -228,7 +228,7 @@ impl<S: Serve> Serving<S> {
                         };
                         match refusal {
                             Some(status) => {
-                                exchanges.turn_away(turn, stream, head, status);
+                                exchanges.reject(turn, stream, head, status);
                             }
                             None => exchanges.start(turn, stream, head, end),
                         }

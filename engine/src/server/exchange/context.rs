@@ -48,7 +48,7 @@ impl ConnectionContext {
         }
     }
     /// Adds the connection's facts to the request, and begins its line in the access log.
-    pub(in crate::server) fn introduce(
+    pub(in crate::server) fn add_facts(
         &self,
         request: &mut Request<Body>,
         now: Instant,
@@ -66,7 +66,7 @@ impl ConnectionContext {
         keeps.then(|| Record::of(request, client, now, has_story))
     }
     /// A request was answered with `status`, and no handler saw it.
-    pub(super) fn report_turned_away(
+    pub(super) fn report_rejected(
         &self,
         requests: &mut Requests,
         head: &RequestHead,
@@ -78,7 +78,7 @@ impl ConnectionContext {
             let line = requests.line(head, self.version, secure);
             let version = version_of(self.version);
             let fields = LoggedFields::of_head(head);
-            let record = Record::turned_away(version, (line, fields), Some(status), now);
+            let record = Record::rejected(version, (line, fields), Some(status), now);
             self.report(&record, now);
         }
     }
@@ -110,7 +110,7 @@ impl ConnectionContext {
         {
             let version = version_of(self.version);
             let nothing = ((None, None), LoggedFields::default());
-            let mut record = Record::turned_away(version, nothing, Some(status), now);
+            let mut record = Record::rejected(version, nothing, Some(status), now);
             record.error = Some(Error::violation(violation));
             self.report(&record, now);
         }

@@ -87,14 +87,14 @@ pub(in crate::server) trait Exchanging: 'static {
     }
     /// Whether requests that come from now on are early data.
     fn set_early(&mut self, early: bool);
-    /// The connection was accepted, and its version is not known yet; [`show`](Self::show) follows, unless it ends
-    /// before. Callbacks alone receive it.
-    fn meet(&mut self, info: Option<&ConnectionInfo>, info_policy: &InfoPolicy) {
+    /// The connection was accepted, and its version is not known yet; [`connected`](Self::connected)
+    /// follows, unless it ends before. Callbacks alone receive it.
+    fn accepted(&mut self, info: Option<&ConnectionInfo>, info_policy: &InfoPolicy) {
         let _ = (info, info_policy);
     }
     /// The connection's handshake is done; called once, before its first request. `info` is present
     /// if any reader needs it ([`InfoPolicy::is_nothing`]).
-    fn show(&mut self, info: Option<ConnectionInfo>, version: Version, info_policy: &InfoPolicy);
+    fn connected(&mut self, info: Option<ConnectionInfo>, version: Version, policy: &InfoPolicy);
     /// A request came.
     fn start(&mut self, turn: &mut Turn<'_>, stream: StreamId, head: RequestHead, end: bool);
     /// The connection's context for handlers and logs; the callback API has its own.
@@ -102,20 +102,9 @@ pub(in crate::server) trait Exchanging: 'static {
         None
     }
     /// Answers a request with `status`; no handler sees it.
-    fn turn_away(
-        &self,
-        turn: &mut Turn<'_>,
-        stream: StreamId,
-        head: RequestHead,
-        status: StatusCode,
-    ) {
+    fn reject(&self, turn: &mut Turn<'_>, stream: StreamId, head: RequestHead, status: StatusCode) {
         if let Some(connection_context) = self.connection_context() {
-            connection_context.report_turned_away(
-                &mut turn.scratch.requests,
-                &head,
-                status,
-                turn.now,
-            );
+            connection_context.report_rejected(&mut turn.scratch.requests, &head, status, turn.now);
         }
         turn.machine.recycle_head(head);
         turn.answer_status(stream, status, turn.now);

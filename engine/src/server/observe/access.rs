@@ -170,7 +170,7 @@ impl Record {
         stories.note(changes, connection, &end)
     }
     /// A request that no handler saw, answered at once.
-    pub(in crate::server) fn turned_away(
+    pub(in crate::server) fn rejected(
         version: Version,
         (line, fields): ((Option<Method>, Option<Uri>), LoggedFields),
         status: Option<StatusCode>,

@@ -35,7 +35,7 @@ pub(super) struct Slot<S: HttpService> {
     pub(super) body: Pin<Box<Option<S::ResponseBody>>>,
     pub(super) inlet: Option<Inlet>,
     /// The response began before the client was asked for the body that it holds back.
-    pub(super) is_uninvited: bool,
+    pub(super) is_unrequested: bool,
     /// The handler's interim responses, if it may send any.
     pub(super) interim: Option<InterimSender>,
     /// The connection's side of its datagrams, if it may have any.
@@ -124,7 +124,7 @@ impl<S: HttpService> Slot<S> {
     }
     /// Whether a reader is left that waits for the rest of the request. Where the response is complete, the exchange goes on for it.
     pub(super) fn is_received_on(&self) -> bool {
-        let inlet = self.inlet.as_ref().filter(|_| !self.is_uninvited);
+        let inlet = self.inlet.as_ref().filter(|_| !self.is_unrequested);
         inlet.is_some_and(Inlet::is_open)
     }
     /// The response is complete. Drops the handler and the response's body, which may hold the request's. True: the exchange is over.
@@ -201,7 +201,7 @@ impl<S: HttpService> Slot<S> {
         }
         if matches!(self.stage, SlotStage::Handling { invite: true }) {
             // RFC 9110 section 10.1.1: a client that was not asked for its body does not send it.
-            self.is_uninvited = true;
+            self.is_unrequested = true;
         }
         let plan = BodyPlan::of(&response, self.facts);
         let (head, body) = response.into_parts();

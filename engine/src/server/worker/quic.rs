@@ -438,7 +438,7 @@ impl<S: Serve> Drop for QuicListener<S> {
         for connection in self.connections.iter_mut().flatten() {
             // One close packet each, not repeated.
             packet.clear();
-            if let Some(transmit) = connection.goodbye(now, &mut packet) {
+            if let Some(transmit) = connection.close_packet(now, &mut packet) {
                 let _ = self.socket.try_send(&transmit, &packet);
             }
         }

@@ -158,7 +158,7 @@ pub(crate) fn run(programs: &Programs, face: Face, attack: &Hostile) -> std::io:
         row: format!("S{}", attack.row),
         name: &name(face, attack),
         fate: fate + &many,
-        fate_due: match connections <= connections_max {
+        expected_fate: match connections <= connections_max {
             true => attack.due(face),
             false => "fewer connections",
         },

@@ -43,7 +43,7 @@ fn answers(mut socket: TcpStream, bytes: &[u8]) {
     }
 }
 /// Greets, and meets every request with what `answer` makes of its stream.
-fn meets(mut socket: TcpStream, values: &[(u16, u32)], answer: impl Fn(u32) -> Vec<u8>) {
+fn answer_each(mut socket: TcpStream, values: &[(u16, u32)], answer: impl Fn(u32) -> Vec<u8>) {
     let until = Instant::now() + SEND_MAX;
     let first = [settings(values), settings_ack()].concat();
     let mut met = 0;
@@ -143,10 +143,10 @@ pub(crate) fn no_preface(mut socket: TcpStream) {
     hold(&mut socket);
 }
 pub(crate) fn refused(socket: TcpStream) {
-    meets(socket, &[], |stream| reset(stream, REFUSED));
+    answer_each(socket, &[], |stream| reset(stream, REFUSED));
 }
 pub(crate) fn resets(socket: TcpStream) {
-    meets(socket, &[], |stream| reset(stream, INTERNAL));
+    answer_each(socket, &[], |stream| reset(stream, INTERNAL));
 }
 pub(crate) fn gone_away(socket: TcpStream) {
     answers(socket, &goaway(0, 0));
@@ -165,7 +165,7 @@ pub(crate) fn hpack_bomb(socket: TcpStream) {
 /// A table of 4 GiB for what the client encodes; good answers.
 pub(crate) fn large_tables(socket: TcpStream) {
     let block = [OK, &field(b"x", b"y")].concat();
-    meets(socket, &[(HEADER_TABLE_SIZE, u32::MAX)], |stream| {
+    answer_each(socket, &[(HEADER_TABLE_SIZE, u32::MAX)], |stream| {
         headers(stream, &block, true)
     });
 }

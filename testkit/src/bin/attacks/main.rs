@@ -128,7 +128,7 @@ struct Measured<'a> {
     name: &'a str,
     /// The fate, and the expected one where they differ.
     fate: String,
-    fate_due: &'a str,
+    expected_fate: &'a str,
     costs: Costs,
     rss_mib_max: u64,
     cpu_seconds_max: f64,
@@ -144,7 +144,7 @@ impl Measured<'_> {
             rss_mib,
             cpu_seconds,
         } = self.costs;
-        let within = self.fate.starts_with(self.fate_due)
+        let within = self.fate.starts_with(self.expected_fate)
             && rss_mib <= self.rss_mib_max
             && cpu_seconds <= self.cpu_seconds_max
             && self.p99.is_none_or(|p99| p99 <= self.p99_max);
@@ -255,7 +255,7 @@ fn on_server(programs: &Programs, host: Host, attack: &Attack) -> std::io::Resul
         row: attack.row.to_string(),
         name: &host.name(attack),
         fate: fates.first().map_or(attack.fate, String::as_str).to_owned(),
-        fate_due: attack.fate,
+        expected_fate: attack.fate,
         costs,
         rss_mib_max: attack.rss_mib_max + rss_mib,
         cpu_seconds_max: attack.cpu_seconds_max + cpu_seconds,

@@ -94,7 +94,7 @@ struct Run {
     wire_streams: WireStreams,
     side: Side,
     /// The peer's first two streams are control and decoder stream, and mean what they say.
-    is_honest: bool,
+    is_conforming: bool,
     granted: u64,
 }
 
@@ -116,20 +116,20 @@ impl Run {
             // The peer's own bytes say it.
             _ => (0, 0),
         };
-        let is_honest = choice >> 6 != 3;
+        let is_conforming = choice >> 6 != 3;
         let terms = Terms {
             table_bytes_max: terms.0,
             blocked_streams_max: terms.1,
         };
         let mut run = Self {
             user: Application::new(Conn::new(side, Arc::new(config), now), side, now),
-            wire_streams: WireStreams::new(side, is_honest.then_some(terms)),
+            wire_streams: WireStreams::new(side, is_conforming.then_some(terms)),
             side,
-            is_honest,
+            is_conforming,
             granted: 0,
         };
         run.user.conn.handle_handshake_done(now);
-        if is_honest {
+        if is_conforming {
             let mut control = vec![0];
             let pairs = [
                 (
@@ -165,7 +165,7 @@ impl Run {
     }
     fn handle(&mut self, record: Record<'_>, choice: u8) {
         let (stream, ours) = (record.stream(self.side), self.ours(&record));
-        let is_feedback = self.is_honest && stream == self.uni(1);
+        let is_feedback = self.is_conforming && stream == self.uni(1);
         let (conn, now) = (&mut self.user.conn, self.user.now);
         let most = match usize::from(choice & 31) {
             0 => usize::MAX,

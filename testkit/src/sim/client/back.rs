@@ -5,7 +5,7 @@ use crate::sim::world::link::Link;
 use crate::sim::world::{Notice, Outcome, World, WorldEvent};
 use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::http::{Reset, ResetBy, Side, StreamId};
-use trunkline_core::pool::{Cause, Checkup, Loss, NoRetry, RetryClass, Return, classify};
+use trunkline_core::pool::{Cause, HealthAction, Loss, NoRetry, RetryClass, Return, classify};
 
 impl World {
     // Requests that come back.
@@ -112,26 +112,26 @@ impl World {
     /// A request is about to start.
     pub(super) fn check_up(&mut self, own: &mut Link) {
         if own.client.machine.h2().is_some() {
-            let checkup = own.health.handle_start(self.now, &self.plan.health);
-            self.ask(own, checkup);
+            let action = own.health.handle_start(self.now, &self.plan.health);
+            self.ask(own, action);
         }
     }
 
     /// Another connection to the origin is suspect, or works while this one is silent.
     pub(super) fn apply_others(&mut self, link: usize, own: &mut Link) {
-        let Notice { doubted, outlived } = std::mem::take(&mut self.reported[link]);
-        if let Some(even_if_recent) = doubted.filter(|_| own.client.machine.h2().is_some()) {
+        let Notice { probed, outlived } = std::mem::take(&mut self.reported[link]);
+        if let Some(even_if_recent) = probed.filter(|_| own.client.machine.h2().is_some()) {
             let times = &self.plan.health;
-            let checkup = own
+            let action = own
                 .health
                 .handle_other_suspect(self.now, times, even_if_recent);
-            self.apply(link, own, checkup);
-        } else if doubted.is_some() && own.exchanges.is_empty() {
+            self.apply(link, own, action);
+        } else if probed.is_some() && own.exchanges.is_empty() {
             self.stops[link] = true;
         }
         if let Some(answer_time) = outlived {
-            let checkup = own.health.handle_outlived(self.now, answer_time);
-            self.apply(link, own, checkup);
+            let action = own.health.handle_outlived(self.now, answer_time);
+            self.apply(link, own, action);
         }
     }
 
@@ -148,11 +148,11 @@ impl World {
             .next_deadline(&self.plan.health, round_trip, false);
         if due.is_some_and(|at| at <= now) {
             let was_suspect = own.health.is_suspect();
-            let checkup = own
+            let action = own
                 .health
                 .handle_timeout(now, &self.plan.health, round_trip, false);
             self.summary.suspected += u64::from(own.health.is_suspect() && !was_suspect);
-            self.apply(link, own, checkup);
+            self.apply(link, own, action);
         }
     }
 
@@ -164,8 +164,8 @@ impl World {
                 continue;
             };
             if own.client.machine.h2().is_some() {
-                let checkup = own.health.handle_network_change(now);
-                self.apply(link, &mut own, checkup);
+                let action = own.health.handle_network_change(now);
+                self.apply(link, &mut own, action);
             } else if own.exchanges.is_empty() {
                 self.stops[link] = true;
             }
@@ -176,17 +176,17 @@ impl World {
         self.carry_out();
     }
 
-    fn apply(&mut self, link: usize, own: &mut Link, checkup: Checkup) {
-        self.ask(own, checkup);
-        if checkup == Checkup::Replace
+    fn apply(&mut self, link: usize, own: &mut Link, action: HealthAction) {
+        self.ask(own, action);
+        if action == HealthAction::Replace
             && !own.exchanges.is_empty()
             && let Some(since) = own.health.silent_since()
         {
             self.pool.replace(self.now, own.id, since);
             self.carry_out();
         }
-        if checkup == Checkup::Bury && !own.client.machine.is_closed() {
-            self.summary.buried += 1;
+        if action == HealthAction::Close && !own.client.machine.is_closed() {
+            self.summary.closed_dead += 1;
             own.client
                 .machine
                 .handle_close(self.now, TransportEnd::Failed);
@@ -194,8 +194,8 @@ impl World {
         }
     }
 
-    fn ask(&mut self, own: &mut Link, checkup: Checkup) {
-        let asks = matches!(checkup, Checkup::Ask | Checkup::Doubt);
+    fn ask(&mut self, own: &mut Link, action: HealthAction) {
+        let asks = matches!(action, HealthAction::Ping | HealthAction::ChangePath);
         if asks && own.client.machine.ping(self.now) {
             own.asked += 1;
             self.summary.asked += 1;
@@ -228,8 +228,8 @@ impl World {
         if let Some(mut own) = self.links[link].take() {
             let is_h2 = own.client.machine.h2().is_some();
             if is_h2 {
-                let checkup = own.health.handle_stream_timeout(now);
-                self.apply(link, &mut own, checkup);
+                let action = own.health.handle_stream_timeout(now);
+                self.apply(link, &mut own, action);
             }
             self.links[link] = Some(own);
         }

@@ -18,7 +18,7 @@ impl World {
         if !own.is_over() {
             self.links[link] = Some(own);
         } else {
-            self.bury(&own);
+            self.close_dead(&own);
         }
     }
 

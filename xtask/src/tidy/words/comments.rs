@@ -33,6 +33,7 @@ const PHRASES: &[&str] = &[
     "heeded",
     "kin",
     "in vain",
+    "but for",
     "of late",
 ];
 /// Files with comments, by the end of their name, and the marker of their line comments.

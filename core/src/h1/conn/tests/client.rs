@@ -2,7 +2,7 @@
 
 use super::script::*;
 use crate::error::{H2Code, Misuse, TransportEnd, Violation};
-use crate::h1::{CloseReason, Proxy, parse, peer_patience};
+use crate::h1::{CloseReason, Proxy, keep_alive_seconds, parse};
 use crate::http::{Fields, RequestHead, Side, StreamId, Token, Version};
 use crate::limits::{Config, INTERIM_RESPONSES_MAX, Limits};
 use bytes::Bytes;
@@ -313,7 +313,7 @@ fn requests_are_pipelined_only_as_far_as_allowed() {
 #[test]
 fn nothing_goes_behind_a_request_that_asked_for_patience_before_it_is_answered() {
     let mut script = pipelining(3);
-    script.conn.ask_patience();
+    script.conn.ask_pipeline_end();
     script.open(&get(), true);
     assert_eq!(script.conn.capacity(), 0);
     script.connection_lists("HTTP/1.1 103 Early Hints\r\n\r\n");
@@ -884,7 +884,7 @@ fn patience_of(values: &[&str]) -> Option<u32> {
     for value in values {
         fields.push(Token::KEEP_ALIVE, value.as_bytes());
     }
-    peer_patience(fields.iter())
+    keep_alive_seconds(fields.iter())
 }
 
 #[test]

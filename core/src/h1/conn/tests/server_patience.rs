@@ -162,7 +162,7 @@ fn a_chunked_body_may_rest_unless_connections_are_scarce() {
     let mut script = Script::server().reacting(take_body);
     let scarcity = Scarcity::shared();
     let fresh = Script::server().conn;
-    script.conn = std::mem::replace(&mut script.conn, fresh).heeding(&scarcity);
+    script.conn = std::mem::replace(&mut script.conn, fresh).with_scarcity(&scarcity);
     script.connection_lists("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n");
     for _ in 0..100 {
         script.waits(Duration::from_secs(12));

@@ -108,7 +108,7 @@ impl Conn {
         let half = u32::try_from(windows.memory_budget / 2).unwrap_or(WINDOW_MAX);
         let max = windows.connection.saturating_add(half);
         self.credit.set_max(max);
-        self.slow.blocked = !self.has_keen_reader();
+        self.slow.blocked = !self.has_reader_in_step();
         let window = self.outstanding();
         if self.slow.blocked {
             // A further exchange would get what can still be raised.
@@ -131,7 +131,7 @@ impl Conn {
     }
 
     /// Whether a stream waits for its peer, and not for its reader.
-    fn has_keen_reader(&self) -> bool {
+    fn has_reader_in_step(&self) -> bool {
         self.streams.iter().any(|(_, stream)| {
             !stream.received.is_ended() && stream.discarding.is_none() && !stream.is_behind
         })

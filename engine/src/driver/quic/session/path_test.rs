@@ -2,7 +2,7 @@
 //! again, until the download continues.
 
 use super::*;
-use trunkline_core::pool::{Checkup, Health, HealthTimes};
+use trunkline_core::pool::{Health, HealthAction, HealthTimes};
 
 /// How the client goes on.
 #[derive(Clone, Copy, Debug)]
@@ -67,9 +67,9 @@ fn silence_after(how: Move) -> Duration {
         let client = &mut scene.client;
         let session = &mut client.connection.as_mut().unwrap().1;
         match health.handle_timeout(scene.now, &times, Some(rtt), true) {
-            Checkup::Fine | Checkup::Replace => {}
-            Checkup::Ask => session.ask(&mut client.machine),
-            Checkup::Doubt => {
+            HealthAction::Nothing | HealthAction::Replace => {}
+            HealthAction::Ping => session.ask(&mut client.machine),
+            HealthAction::ChangePath => {
                 session.change_path(&mut client.machine);
                 moved_at.get_or_insert(scene.now);
                 scene.server.loses = how.lost[1];
@@ -78,7 +78,7 @@ fn silence_after(how: Move) -> Duration {
                     end.one_way = how.one_way[1];
                 }
             }
-            Checkup::Bury => panic!("{how:?}: it was given up"),
+            HealthAction::Close => panic!("{how:?}: it was given up"),
         }
     }
 }

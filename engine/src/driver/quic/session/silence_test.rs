@@ -4,7 +4,7 @@ use super::*;
 use trunkline_core::limits::{
     QUIC_SERVER_PING_INTERVAL, QUIC_SERVER_SILENCE_MAX, QUIC_UPLOAD_WINDOW_BYTES,
 };
-use trunkline_core::pool::{Checkup, Health, HealthTimes};
+use trunkline_core::pool::{Health, HealthAction, HealthTimes};
 
 /// The client's activity when the server fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Watch {
         if due.is_some_and(|due| due <= scene.now) {
             if self.other_works.is_some_and(|at| at <= scene.now) {
                 self.other_works = None;
-                if self.health.handle_outlived(scene.now, opens) == Checkup::Ask {
+                if self.health.handle_outlived(scene.now, opens) == HealthAction::Ping {
                     session.ask(&mut client.machine);
                 }
             }
@@ -79,21 +79,21 @@ impl Watch {
                 .health
                 .handle_timeout(scene.now, &self.times, rtt, true)
             {
-                Checkup::Fine => {}
-                Checkup::Ask => {
+                HealthAction::Nothing => {}
+                HealthAction::Ping => {
                     course.pings += 1;
                     session.ask(&mut client.machine);
                 }
-                Checkup::Doubt => {
+                HealthAction::ChangePath => {
                     course.suspects += 1;
                     course.suspect.get_or_insert(after);
                     session.change_path(&mut client.machine);
                 }
-                Checkup::Replace => {
+                HealthAction::Replace => {
                     course.replaced.get_or_insert(after);
                     self.other_works = Some(scene.now + opens);
                 }
-                Checkup::Bury => {
+                HealthAction::Close => {
                     course.ended.get_or_insert(after);
                 }
             }
