@@ -15,6 +15,7 @@ const data = (flags, text) => frame(DATA, flags, 1, Buffer.from(text))
 /** Servers by the handler that reads: each calls `handle` with what is read. */
 const apis = {
   request: handle => createServer((request, response) => { response.on('error', () => {}); handle(request) }),
+  "request of node:http's": handle => createServer({ requests: 'http' }, (request, response) => { response.on('error', () => {}); handle(request) }),
   stream: handle => createServer().on('stream', stream => { stream.on('error', () => {}); handle(stream) })
 }
 

@@ -311,8 +311,8 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     }
     // An answer without a body is whole with its head, though its handler may say its end later.
     const isWhole = code === 0 && (response.writableEnded || !response._hasBody)
-    if (!isWhole && !this.isEndRead && this.intake.holds) {
-      // As in `onHalfClosed`: a reader gets the bytes that came before the end.
+    if (!isWhole && !this.isEndRead && this.intake.isDue) {
+      // As in `onHalfClosed`: a reader gets the bytes and the end that came before.
       this.isEndRead = true
       return later(() => { this.$onClosed(code, byPeer) })
     }
