@@ -1,13 +1,14 @@
 // Sends a handler's response, whole, piece by piece, or from a file, and the error response of a
 // handler that failed.
 
-import { ResponseFlag } from '../channel/codes'
+import { HttpVersion, ResponseFlag } from '../channel/codes'
 import { INTERNAL_ERROR } from '../server/bridge'
 import type { Exchange } from '../server/exchange'
 import { textOf, type TrailersInit } from '../fetch/headers/fields'
 import { errorPage } from './error_page'
 import { cachedFile } from './files/cached_file'
 import { filePlanOf, planOf } from './files/file_plan'
+import type { IdleRequests } from './idle'
 import { BodyTooLargeError, type Incoming } from './incoming'
 import type { Request } from '../fetch/request'
 import type { Response } from '../fetch/faces'
@@ -18,6 +19,11 @@ import { encode, type Encoded } from './web/response'
  * node:http2, because a source is asked by a promise for each piece. */
 const PENDING_TIMES = 4
 const PAYLOAD_TOO_LARGE = 413
+/** Bytes of a piece of a body that is there whole. */
+const PIECE_LENGTH = 256 * 1024
+/** How long a stream may rest behind the end of its client's side: clients that send a request and end their side, as `nc -N` does, get what
+ * comes in smaller distances. */
+const HALF_CLOSED_REST_SECONDS = 1
 
 /** The sources of a body's pieces. */
 type Source = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
@@ -32,7 +38,7 @@ interface FailureSettings {
 
 /** Sends the answers of one server. `isHooks` of its methods: the answer is that of `error`, which is not called again. */
 export class Answering {
-  constructor (readonly settings: () => FailureSettings, private readonly receiver: object) {}
+  constructor (readonly settings: () => FailureSettings, private readonly receiver: object, private readonly idle: IdleRequests) {}
 
   /** Answers once `answer` is there; the common case costs no promise. */
   settle (incoming: Incoming, request: Request, answer: unknown): void {
@@ -57,6 +63,7 @@ export class Answering {
     const { exchange } = incoming
     const encoded = withCookies(encode(answer), incoming.setCookies())
     const { status, reason, fields, body, source, file } = encoded
+    if (exchange.version < HttpVersion.Http2 && saysClose(fields)) exchange.connection.isLast = true
     if (file !== null) {
       if (incoming.trailersToSend !== null || !this.sendCached(incoming, encoded)) void this.sendFile(incoming, request, encoded, isHooks)
       return
@@ -65,7 +72,9 @@ export class Answering {
     if (source !== null) return void this.stream(incoming, request, encoded, source, isHooks)
     const length = contentLengthOf(exchange, encoded)
     if (length !== null) checkContentLength(length, body === null ? 0 : Buffer.byteLength(body))
-    exchange.answer(status, fields, body, incoming.giveUp() ? ResponseFlag.Quiet : 0, reason)
+    const watched = incoming.isWatched ? inPieces(exchange, encoded) : null
+    if (watched !== null) return void this.stream(incoming, request, watched, watched.source, isHooks)
+    answerWhole(incoming, status, fields, body, reason)
   }
 
   /** The handler failed, or the answer of `error` did. */
@@ -101,7 +110,7 @@ export class Answering {
     if (found === null) return false
     const { status, fields, part } = planOf(exchange, encoded, found)
     const body = part === null ? null : found.bytes.subarray(part.offset, part.length === null ? undefined : part.offset + part.length)
-    exchange.answer(status, fields, body, incoming.giveUp() ? ResponseFlag.Quiet : 0)
+    answerWhole(incoming, status, fields, body)
     return true
   }
 
@@ -111,7 +120,7 @@ export class Answering {
     const fail = (error: unknown): void => { this.fail(incoming, request, error, isHooks) }
     try {
       const { status, fields, part } = await filePlanOf(exchange, encoded)
-      if (part === null) exchange.answer(status, fields, null, incoming.giveUp() ? ResponseFlag.Quiet : 0)
+      if (part === null) answerWhole(incoming, status, fields, null)
       else if (incoming.trailersToSend !== null) await this.stream(incoming, request, { ...encoded, status, fields }, streamOfFile(part), isHooks)
       else {
         incoming.onFileFailedFor = fail
@@ -134,12 +143,28 @@ export class Answering {
       pieces = source instanceof ReadableStream ? piecesOf(source) : source[Symbol.asyncIterator]()
       // A source that waits for something else than the client is ended with the exchange.
       incoming.onClosedFor = leave
+      if (contentLengthOf(incoming.exchange, encoded) === null) this.boundRest(incoming)
       if (await pump(incoming, encoded, pieces)) pieces = null
     } catch (error) {
       this.fail(incoming, request, error, isHooks)
     }
     leave()
   }
+
+  /** Ends a stream without a length that rests behind the end of its client's side. A client that is gone is not told from one that waits,
+   * until something is written to it. */
+  private boundRest (incoming: Incoming): void {
+    incoming.onHalfClosedFor = () => { this.idle.watch(incoming, HALF_CLOSED_REST_SECONDS) }
+    if (incoming.isHalfClosed) incoming.onHalfClosedFor()
+  }
+}
+
+/** Sends an answer that is there whole. */
+function answerWhole (incoming: Incoming, status: number, fields: string, body: Buffer | string | null, reason = ''): void {
+  const { exchange } = incoming
+  const isQuiet = incoming.giveUp()
+  exchange.answer(status, fields, body, isQuiet ? ResponseFlag.Quiet : 0, reason)
+  if (!isQuiet && !incoming.isReading) exchange.decline()
 }
 
 /** An answer that sets these cookies too. */
@@ -168,7 +193,7 @@ async function pump (incoming: Incoming, encoded: Encoded, pieces: AsyncIterator
     }
     if (piece?.done === true) {
       if (length !== null) checkContentLength(length, first?.length ?? 0)
-      exchange.answer(status, fields, first, incoming.giveUp() ? ResponseFlag.Quiet : 0, reason)
+      answerWhole(incoming, status, fields, first, reason)
       return true
     }
   }
@@ -192,6 +217,11 @@ async function pump (incoming: Incoming, encoded: Encoded, pieces: AsyncIterator
   if (length !== null) checkContentLength(length, sent)
   exchange.end(await trailersOf(incoming.trailersToSend))
   return true
+}
+
+/** Whether an answer is the last of its connection. */
+function saysClose (fields: string): boolean {
+  return fields.includes('connection\0') && /(?:^|\0)connection\0[^\0]*\bclose\b/i.test(fields)
 }
 
 const CONTENT_LENGTH = 'content-length\0'
@@ -221,8 +251,21 @@ async function trailersOf (trailers: TrailersInit | null): Promise<string> {
   return textOf(await (typeof trailers === 'function' ? trailers() : trailers), null)
 }
 
+/** A long body as pieces, because one that is given whole is over for its handler at once: the signal of its request would not
+ * abort while it is sent. Null: it is not long. */
+function inPieces (exchange: Exchange, encoded: Encoded): Encoded & { source: Source } | null {
+  if (encoded.body === null || encoded.body.length <= PIECE_LENGTH || exchange.isHead) return null
+  const body = bytesOf(encoded.body)
+  const { fields } = encoded
+  const isSaid = fields.startsWith(CONTENT_LENGTH) || fields.includes('\0' + CONTENT_LENGTH)
+  const all = isSaid ? fields : `${CONTENT_LENGTH}${body.length}${fields === '' ? '' : `\0${fields}`}`
+  return { ...encoded, fields: all, body: null, source: piecesOfWhole(body) }
+}
+
 async function * piecesOfWhole (body: Buffer | string | null): AsyncGenerator<Uint8Array, void, undefined> {
-  if (body !== null && body.length > 0) yield body as Buffer
+  if (body === null || body.length === 0) return
+  const bytes = bytesOf(body)
+  for (let at = 0; at < bytes.length; at += PIECE_LENGTH) yield bytes.subarray(at, at + PIECE_LENGTH)
 }
 
 /** Cancels the rest of a source; its own failure is ignored. */

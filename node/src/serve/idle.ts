@@ -17,7 +17,7 @@ export class IdleRequests {
   private readonly watched = new Map<Incoming, Watched>()
   private timer: NodeJS.Timeout | null = null
 
-  /** Ends `incoming` after `seconds` in which no byte of it was sent or received; 0: never. */
+  /** Ends `incoming` after `seconds` in which no byte of it was sent or received; 0: never. It replaces an earlier time. */
   watch (incoming: Incoming, seconds: number): void {
     if (seconds === 0) {
       this.watched.delete(incoming)

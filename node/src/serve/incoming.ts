@@ -45,6 +45,9 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   onClosedFor: (() => void) | null = null
   /** Called when a part of the body is received, or one of the answer is sent. */
   onActive: (() => void) | null = null
+  /** Called when the client ends its side before the answer is whole, which it has if `isHalfClosed`. */
+  onHalfClosedFor: (() => void) | null = null
+  isHalfClosed = false
 
   /** The trailers to send behind the response's body. */
   trailersToSend: TrailersInit | null = null
@@ -72,6 +75,9 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
     }
     return this.controller.signal
   }
+
+  /** Whether its signal was asked for. */
+  get isWatched (): boolean { return this.controller !== null }
 
   // Members that a `Request` needs.
 
@@ -157,11 +163,11 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
     else if (this.failure !== null) awaited.reject(this.failure)
   }
 
-  /** The response is given. Returns whether the rest of the request has no reader. */
+  /** The response is given. Returns whether nothing is waiting for the exchange's end: neither a reader of the request's rest nor a signal. */
   giveUp (): boolean {
     if (this.isReading) return false
     if (this.behind === null) this.awaited?.reject(new Error('the request was answered, and nobody has read its body'))
-    return true
+    return !this.isWatched
   }
 
   /** Whether another answer comes in place of the one that failed with `error`. */
@@ -209,7 +215,9 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   }
 
   onHalfClosed (): void {
+    this.isHalfClosed = true
     if (!this.exchange.done) this.abort(new DOMException('the client has ended its side of the connection', 'AbortError'))
+    this.onHalfClosedFor?.()
   }
 
   private abort (reason: Error): void {

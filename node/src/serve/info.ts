@@ -19,6 +19,7 @@ import type { SendStatus } from './websocket'
 
 /** RFC 8297. */
 const EARLY_HINTS = 103
+const UPGRADE_REQUIRED = 426
 
 /** RFC 6455 section 4.1, and the draft before it that clients still name. */
 const VERSIONS = new Set(['13', '8'])
@@ -27,21 +28,30 @@ const KEY = /^[+/0-9A-Za-z]{22}==$/
 
 const PROTOCOLS: Record<number, string> = { 10: 'http/1.0', 11: 'http/1.1', 20: 'h2', 30: 'h3' }
 
-/** Whether the client asks for a WebSocket in words that can be answered (RFC 6455 section 4.2.1), and may still get one. */
+/** Whether the client asks for a WebSocket in words that can be answered (RFC 6455 section 4.2.1), and may still get one. One that asks for another
+ * version is told which there is (section 4.4). */
 export function wantsWebSocket (incoming: Incoming): boolean {
   const { exchange } = incoming
-  if (exchange.closed || exchange.headSent || incoming.isLeft || wantedUpgrade(exchange) !== 'websocket') return false
-  if (!VERSIONS.has(exchange.field('sec-websocket-version') ?? '')) return false
+  const isOpen = !exchange.closed && !exchange.headSent && !incoming.isLeft
+  if (!isOpen || !/(?:^|,)\s*websocket\s*(?:,|$)/.test(wantedUpgrade(exchange) ?? '')) return false
+  if (!VERSIONS.has(exchange.field('sec-websocket-version') ?? '')) {
+    exchange.answer(UPGRADE_REQUIRED, 'sec-websocket-version\x0013', null)
+    return false
+  }
   // RFC 6455 section 4.1: a request of HTTP/1.1 or newer.
   if (exchange.isHttp10) return false
   return exchange.version >= HttpVersion.Http2 || (exchange.method === 'GET' && KEY.test(exchange.field('sec-websocket-key') ?? ''))
 }
 
-/** Hands the exchange over, as listeners of `upgrade` of node:http get it. */
-export function upgradedTo (incoming: Incoming): [request: IncomingMessage, socket: Duplex, head: Buffer] {
+/** Hands the exchange over, as listeners of `upgrade` of node:http get it. `readsBody`: the body of a request of HTTP/1.1 is the request's, and no part of the bytes
+ * of the socket. */
+export function upgradedTo (incoming: Incoming, readsBody = false): [request: IncomingMessage, socket: Duplex, head: Buffer] {
+  const { exchange } = incoming
   const early = incoming.leave()
-  const [request, socket, head, bytes] = upgradeOf(incoming.exchange, http)
+  const [request, socket, head, bytes] = upgradeOf(exchange, http, undefined, readsBody && exchange.version < HttpVersion.Http2 && exchange.hasBody)
   for (const chunk of early) bytes.$onData(chunk)
+  // Its end came before it was handed over.
+  if (exchange.hasBody && exchange.received) bytes.$onEnd()
   return [request, socket, head]
 }
 

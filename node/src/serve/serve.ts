@@ -1,5 +1,6 @@
 // `serve({ fetch })`: a web-standard handler on HTTP/1.1, HTTP/2 and HTTP/3.
 
+import { AsyncResource } from 'node:async_hooks'
 import { inspect, type InspectOptions } from 'node:util'
 import { errorOf } from '../errors/failures'
 import { Answering, type Answered } from './answering'
@@ -57,19 +58,21 @@ export class Server<Data = undefined> {
   private readonly idle = new IdleRequests()
   private webSockets: WebSockets<Data> | null = null
   private readonly forwarding: Forwarding | undefined
+  /** Handlers are called in the context of `AsyncLocalStorage` that the server was made in, as those of node:http and of Bun. */
+  private readonly scope = new AsyncResource('TRUNKLINE_SERVER')
 
   constructor (given: ServeOptions<Data>) {
     checkNames(given)
     const options = present(given)
     this.options = options
     this.settings = settingsOf(options)
-    this.answering = new Answering(() => this.settings, this)
+    this.answering = new Answering(() => this.settings, this, this.idle)
     this.listening = listenOptionsOf(options)
-    if (options.websocket !== undefined) this.webSockets = new WebSockets(options.websocket)
+    if (options.websocket !== undefined) this.webSockets = new WebSockets(options.websocket, this.scope)
     let reported = (): void => {}
     this.closed = new Promise(resolve => { reported = resolve })
     this.listener = new Listener({
-      onRequest: exchange => { this.handle(exchange) },
+      onRequest: exchange => { this.scope.runInAsyncScope(this.handle, this, exchange) },
       onHandedOver: () => { this.listener.close() },
       // Handlers of `close` are called before.
       onClosed: () => { void (this.webSockets?.ended() ?? Promise.resolve()).then(reported) }
@@ -187,7 +190,7 @@ export class Server<Data = undefined> {
     const all = { ...this.options, ...given }
     const settings = settingsOf(all)
     const { websocket } = given
-    if (websocket !== undefined && this.webSockets === null) this.webSockets = new WebSockets(websocket)
+    if (websocket !== undefined && this.webSockets === null) this.webSockets = new WebSockets(websocket, this.scope)
     else if (websocket !== undefined) this.webSockets!.reload(websocket)
     this.options = all
     this.settings = settings
@@ -229,7 +232,7 @@ export class Server<Data = undefined> {
     if (this.webSockets === null) throw new TypeError('upgrade needs the option websocket of serve')
     if (incoming === undefined || !wantsWebSocket(incoming)) return false
     const { remoteAddress } = incoming.exchange.connection
-    return this.webSockets.accept(upgradedTo(incoming), remoteAddress, textOf(options?.headers, null), incoming.setCookies(), options?.data as Data)
+    return this.webSockets.accept(upgradedTo(incoming, true), remoteAddress, textOf(options?.headers, null), incoming.setCookies(), options?.data as Data)
   }
 
   /** Sends a message to every WebSocket that is subscribed to `topic`. */
@@ -282,6 +285,7 @@ export class Server<Data = undefined> {
 
   private handle (exchange: Exchange): void {
     const { settings } = this
+    if (exchange.connection.isLast) return
     const { bodyMax, folders, idleSeconds, router } = settings
     if (exchange.hasBody && Number(exchange.field('content-length')) > bodyMax) {
       return exchange.answer(PAYLOAD_TOO_LARGE, '', null, ResponseFlag.Quiet)

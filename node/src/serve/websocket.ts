@@ -1,6 +1,7 @@
 // WebSockets of `serve`: handlers, topics and back-pressure. The package `ws` does the frames, over
 // an upgrade of HTTP/1.1 and over extended CONNECT alike.
 
+import type { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
@@ -342,7 +343,8 @@ export class WebSockets<T> {
   /** The fields of the upgrade that is under way. */
   private fields: [string, string][] = []
 
-  constructor (handler: WebSocketHandler<T>) {
+  /** `scope`: the context of the handlers. */
+  constructor (handler: WebSocketHandler<T>, private readonly scope: AsyncResource) {
     this.settings = settingsOf(handler)
     this.acceptor = this.newAcceptor()
   }
@@ -378,6 +380,8 @@ export class WebSockets<T> {
   accept ([request, socket, head]: [IncomingMessage, Duplex, Buffer], remoteAddress: string | undefined, fields: string, cookies: string[], data: T): boolean {
     this.fields = [...pairsOf(fields), ...cookies.map((cookie): [string, string] => ['set-cookie', cookie])]
     let made: ServerWebSocket<T> | undefined
+    // It may be one of several; the package ws takes it alone.
+    request.headers.upgrade = 'websocket'
     this.acceptor.handleUpgrade(request, socket, head, peer => { made = new ServerWebSocket(this, peer, socket, remoteAddress, data) })
     this.fields = []
     if (made === undefined) return false
@@ -395,7 +399,7 @@ export class WebSockets<T> {
       ws.close(INTERNAL_ERROR, '')
     }
     try {
-      const result = handler.call(this.settings, ws, ...args)
+      const result = this.scope.runInAsyncScope(handler, this.settings, ws, ...args)
       if (result instanceof Promise) result.catch(failed)
     } catch (error) {
       failed(error)

@@ -65,6 +65,8 @@ export class Connection<L extends Taking = Taking> {
   /** Exchanges that are open. */
   open = 0
   closed = false
+  /** HTTP/1.1: an answer says that it is the last. Requests behind it are not to be processed (RFC 9112 section 9.6). */
+  isLast = false
   callbacks: ConnectionCallbacks | null = null
   /** Bytes that came behind its next request, which asks to leave HTTP/1.1. */
   upgradeHead: Buffer | undefined

@@ -56,6 +56,14 @@ const TYPED = 'a body has the content type of the fetch standard, and none where
 const FAILED = 'a failure is a 500 without words, also of HEAD'
 const PROXY_WHY = 'the refusal of a proxy says why'
 const REFUSED = 'fields of a connection are refused where a program has copied them out of `request.headers`, as by Node.js\'s own fetch'
+const TOKEN = 'a subprotocol is a token (RFC 6455 section 4.1)'
+const VERSION = 'the refusal of a version has a length, and its connection stays open'
+const OFFERED = 'a subprotocol that a client has not offered is not sent (RFC 6455 section 4.2.2)'
+const BEHIND = 'requests behind one that is being answered are answered, and a client that has ended its side gets its answer (RFC 9112 sections 9.3.2 and 9.6)'
+const ASKED = 'a request is upgraded where its connection field names the upgrade, and its version has them (RFC 9110 section 7.8)'
+const EARLY = 'frames that come right behind the request are kept'
+const GOES = 'the pieces of a stream go as they come'
+const PIECE = 'a piece that is none fails the response, behind its head by cutting it, and is reported to error'
 const NONE = 'a handler gives a Response: anything else is a 500 with a message on stderr'
 
 const DUPLEX = 'sources of Node.js are streams of requests without saying so, too'
@@ -584,6 +592,43 @@ export const differences = {
     'topics: sends with a flag that is none': FLAG,
     'members: params of a request of a route': 'routers put parameters of their own on a request',
     'members: cookies of a request of a route': 'middleware puts cookies of its own on a request',
+    'connections: later, *': { reason: BEHIND, programs: 37 },
+    'connections: big, later, *': { reason: BEHIND, programs: 9 },
+    'connections: stream, *': { reason: BEHIND, programs: 9 },
+    'connections: a rejection, *': { reason: BEHIND, programs: 10 },
+    'connections: a body that is not read, later, *': { reason: BEHIND, programs: 9 },
+    'connections: the end of the connection, later, *': { reason: BEHIND, programs: 3 },
+    'connections: HTTP/1.0 that stays, *': { reason: 'a connection of HTTP/1.0 whose client asks for it stays open (RFC 9112 section 9.3)', programs: 9 },
+    'connections: a line in front, *': { reason: 'an empty line in front of a request is read over (RFC 9112 section 2.2)', programs: 10 },
+    'connections: a failure, *': { reason: FAILED, of: ['client: '], programs: 10 },
+    'connections: *file*': { reason: 'a file has an etag and a date, and answers conditions', of: ['client: 200'], programs: 45 },
+    'stops: a request that is held, and one behind it, *': { reason: 'a server that stops answers what it has, also requests behind others', programs: 4 },
+    'upgrades: *, with a subprotocol': { reason: OFFERED, of: ['client: 101'], programs: 13 },
+    'upgrades: a request without connection, *': { reason: ASKED, programs: 6 },
+    'upgrades: a request of HTTP/1.0, *': { reason: ASKED, programs: 6 },
+    'upgrades: a request of version 8, *': { reason: 'version 8, that of the last draft, is spoken', programs: 6 },
+    'upgrades: a request with a subprotocol that is none, *': { reason: TOKEN, programs: 6 },
+    'upgrades: a request with an empty subprotocol, *': { reason: TOKEN, programs: 6 },
+    'upgrades: a request of version 12, *': { reason: VERSION, of: ['client: '], programs: 6 },
+    'upgrades: a request without a version, *': { reason: VERSION, of: ['client: '], programs: 6 },
+    'upgrades: with a subprotocol, *': { reason: OFFERED, of: ['client: 101'], programs: 4 },
+    'upgrades: *, a message early': { reason: EARLY, of: ['client: ', 'server: '], programs: 4 },
+    'upgrades: later, *': { reason: EARLY, programs: 3 },
+    'upgrades: within its options, *': { reason: 'of two upgrades of a request the outer one counts', programs: 4 },
+    'upgrades: and fails, *': { reason: 'a handler that fails behind its upgrade is reported to error', programs: 4 },
+    'upgrades: *, compressed': { reason: 'the window of compression is kept from message to message, as the client allows', of: ['client: '], programs: 2 },
+    'streams: *, two pieces, *': { reason: GOES, of: ['client: '], programs: 21 },
+    'streams: *, text, *': { reason: GOES, of: ['client: '], programs: 10 },
+    'streams: *, an empty piece, *': { reason: GOES, of: ['client: '], programs: 10 },
+    'streams: *, no pieces, *': { reason: GOES, of: ['client: '], programs: 10 },
+    'streams: the stream of a Blob, *': { reason: GOES, of: ['client: '], programs: 5 },
+    'streams: a stream of bytes, *': { reason: PIECE, programs: 6 },
+    'streams: *, a number, *': { reason: PIECE, programs: 10 },
+    'streams: *, null, *': { reason: PIECE, programs: 10 },
+    'streams: *, an object, *': { reason: PIECE, programs: 10 },
+    'streams: a bound of 100, *, caught': { reason: 'a handler that catches the failure of a body which is too long answers what it wants', of: ['client: ', 'server: rejected'], programs: 30 },
+    'streams: a bound of 100, 1*': { reason: 'a response of the server has a length and a date', of: ['client: '], programs: 40 },
+    'streams: a bound of 100, *json': { reason: 'an empty body is no JSON', of: ['client: '], programs: 3 },
     'sockets: *, the server closes, and sends': { reason: 'close is reported behind the handler that closes, not within it', of: ['server: '], programs: 7 },
     'sockets: *': { reason: 'the client gets the code of a rule that it broke, and `close` the words of the package ws', of: ['server: close', 'client: close'], programs: 84 }
   }
