@@ -63,7 +63,7 @@ export class Answering {
     const { exchange } = incoming
     const encoded = withCookies(encode(answer), incoming.setCookies())
     const { status, reason, fields, body, source, file } = encoded
-    if (exchange.version < HttpVersion.Http2 && saysClose(fields)) exchange.connection.isLast = true
+    if (exchange.version < HttpVersion.Http2 && endsConnection(fields)) exchange.connection.isLast = true
     if (file !== null) {
       if (incoming.trailersToSend !== null || !this.sendCached(incoming, encoded)) void this.sendFile(incoming, request, encoded, isHooks)
       return
@@ -151,7 +151,7 @@ export class Answering {
     leave()
   }
 
-  /** Ends a stream without a length that rests behind the end of its client's side. A client that is gone is not told from one that waits,
+  /** Ends a stream without a length that rests behind the end of its client's side. A client that is gone looks as one that waits,
    * until something is written to it. */
   private boundRest (incoming: Incoming): void {
     incoming.onHalfClosedFor = () => { this.idle.watch(incoming, HALF_CLOSED_REST_SECONDS) }
@@ -220,7 +220,7 @@ async function pump (incoming: Incoming, encoded: Encoded, pieces: AsyncIterator
 }
 
 /** Whether an answer is the last of its connection. */
-function saysClose (fields: string): boolean {
+function endsConnection (fields: string): boolean {
   return fields.includes('connection\0') && /(?:^|\0)connection\0[^\0]*\bclose\b/i.test(fields)
 }
 
@@ -257,8 +257,8 @@ function inPieces (exchange: Exchange, encoded: Encoded): Encoded & { source: So
   if (encoded.body === null || encoded.body.length <= PIECE_LENGTH || exchange.isHead) return null
   const body = bytesOf(encoded.body)
   const { fields } = encoded
-  const isSaid = fields.startsWith(CONTENT_LENGTH) || fields.includes('\0' + CONTENT_LENGTH)
-  const all = isSaid ? fields : `${CONTENT_LENGTH}${body.length}${fields === '' ? '' : `\0${fields}`}`
+  const hasLength = fields.startsWith(CONTENT_LENGTH) || fields.includes('\0' + CONTENT_LENGTH)
+  const all = hasLength ? fields : `${CONTENT_LENGTH}${body.length}${fields === '' ? '' : `\0${fields}`}`
   return { ...encoded, fields: all, body: null, source: piecesOfWhole(body) }
 }
 

@@ -29,7 +29,7 @@ const KEY = /^[+/0-9A-Za-z]{22}==$/
 const PROTOCOLS: Record<number, string> = { 10: 'http/1.0', 11: 'http/1.1', 20: 'h2', 30: 'h3' }
 
 /** Whether the client asks for a WebSocket in words that can be answered (RFC 6455 section 4.2.1), and may still get one. One that asks for another
- * version is told which there is (section 4.4). */
+ * version gets the number of the one that there is (section 4.4). */
 export function wantsWebSocket (incoming: Incoming): boolean {
   const { exchange } = incoming
   const isOpen = !exchange.closed && !exchange.headSent && !incoming.isLeft

@@ -4,7 +4,7 @@ import { BINARY, CLOSE, closing, frame, frames, PING, TEXT } from '../../../supp
 const NAMES = { 0: 'more', [TEXT]: 'text', [BINARY]: 'binary', [CLOSE]: 'close', [PING]: 'ping', 10: 'pong' }
 const FIELDS = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' }
 
-/** What a request says, from that of an ordinary client; null: the field is not there. */
+/** Fields of requests that differ from those of an ordinary client; null: the field is not there. */
 const REQUESTS = {
   plain: {},
   'in capitals': { fields: { connection: 'UPGRADE', upgrade: 'WebSocket' } },
