@@ -9,6 +9,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Fields that name the client, or say what it decodes.
 const OWN_FIELDS: [&str; 3] = ["accept-encoding", "connection", "proxy-connection"];
@@ -28,6 +29,9 @@ struct SeenRequest {
     fields: Vec<String>,
     body: String,
 }
+
+/// The time of `page.html`, since 1970.
+const PAGE_TIME: Duration = Duration::from_secs(1_600_000_000);
 
 type Answer = fn(&SeenRequest, usize) -> String;
 
@@ -145,6 +149,12 @@ fn outcome(program: &[&str], arguments: &[&str], input: &str, answer: Answer) ->
     let folder = Folder::new(&format!("curl-{}", origin.port));
     folder.file("f", b"x\ny\r\nz");
     folder.file("page.html", b"<p>");
+    // `-z` sends it, and the two runs may be in different seconds.
+    std::fs::File::options()
+        .write(true)
+        .open(format!("{}/page.html", folder.path()))
+        .and_then(|page| page.set_modified(UNIX_EPOCH + PAGE_TIME))
+        .expect("it is there");
     folder.file("part", b"he");
     folder.file("tag", b"\"v1\"\n");
     folder.file("lines", b"x-a: 1\nX-B: 2\n");
