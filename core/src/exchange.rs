@@ -11,6 +11,7 @@ mod receive;
 mod send;
 mod session;
 mod stream_table;
+mod verbs;
 
 pub(crate) use admission::{
     begin_exchange, charge_reset, charge_violation, check_open, is_answered, too_large_answer,
@@ -23,3 +24,4 @@ pub(crate) use receive::{MessageInput, OutOfOrder, Received, Takes, count_interi
 pub(crate) use send::{Sent, check_final, check_interim, check_trailers, count_content};
 pub(crate) use session::Session;
 pub(crate) use stream_table::{H2Ids, H3Ids, StreamTable};
+pub(crate) use verbs::{framing_parts, session_verbs};

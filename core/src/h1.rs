@@ -12,6 +12,6 @@ mod parse;
 mod proxy;
 mod reuse;
 
-pub use conn::Conn;
+pub use conn::{Conn, OpenOptions};
 pub use proxy::{Proxy, ProxyField};
 pub use reuse::{CloseReason, keep_alive_seconds};

@@ -172,6 +172,7 @@ macro_rules! forward {
     ($kind:ident for $conn:ty { $($own:tt)* }
         $(mut $verb:ident($($argument:ident: $of:ty),*) $(-> $result:ty)?;)*
         $(ref $question:ident($($asked:ident: $as_of:ty),*) -> $answer:ty;)*
+        $(and $(mut $more:ident($($with:ident: $more_of:ty),*) $(-> $gives:ty)?;)*)?
     ) => {
         impl $kind for $conn {
             $(#[inline]
@@ -182,14 +183,18 @@ macro_rules! forward {
             fn $question(&self $(, $asked: $as_of)*) -> $answer {
                 <$conn>::$question(self $(, $asked)*)
             })*
+            $($(#[inline]
+            fn $more(&mut self $(, $with: $more_of)*) $(-> $gives)? {
+                <$conn>::$more(self $(, $with)*)
+            })*)?
             $($own)*
         }
     };
 }
 
-/// [`Machine`] by what is alike in all three, and `own` methods.
+/// [`Machine`] by the verbs of all three, `own` ones, and `more` that some machines have.
 macro_rules! machine {
-    ($conn:ty, $version:expr, { $($own:tt)* }) => {
+    ($conn:ty, $version:expr, { $($own:tt)* } $($more:tt)*) => {
         forward! {
             Machine for $conn {
                 #[inline]
@@ -222,6 +227,23 @@ macro_rules! machine {
             ref send_room(stream: StreamId) -> usize;
             ref receive_window(stream: Option<StreamId>) -> Option<Readback>;
             ref inspect(now: Instant, streams_max: usize) -> ConnectionSnapshot;
+            $($more)*
+        }
+    };
+}
+
+/// [`Machine`] of the versions with windows of their own and several exchanges at a time.
+macro_rules! multiplexed {
+    ($conn:ty, $version:expr) => {
+        machine! { $conn, $version, {}
+            ref is_limit_known() -> bool;
+            ref round_trip() -> Option<Duration>;
+            ref bdp_bytes(now: Instant) -> u32;
+            and
+            mut handler_done(now: Instant, stream: StreamId);
+            mut poll_refused() -> Option<Violation>;
+            mut set_receive_window(now: Instant, stream: Option<StreamId>, window: u32) -> Result<(), Misuse>;
+            mut expect_body(now: Instant, stream: StreamId, bytes: u64);
         }
     };
 }
@@ -247,41 +269,6 @@ macro_rules! byte_machine {
     };
 }
 
-/// [`Machine`] of the versions with windows of their own and several exchanges at a time.
-macro_rules! multiplexed {
-    ($conn:ty, $version:expr, { $($own:tt)* }) => {
-        machine!($conn, $version, {
-            #[inline]
-            fn is_limit_known(&self) -> bool {
-                <$conn>::is_limit_known(self)
-            }
-            #[inline]
-            fn poll_refused(&mut self) -> Option<Violation> {
-                <$conn>::poll_refused(self)
-            }
-            #[inline]
-            fn round_trip(&self) -> Option<Duration> {
-                <$conn>::round_trip(self)
-            }
-            fn bdp_bytes(&self, now: Instant) -> u32 {
-                <$conn>::bdp_bytes(self, now)
-            }
-            fn set_receive_window(
-                &mut self,
-                now: Instant,
-                stream: Option<StreamId>,
-                window: u32,
-            ) -> Result<(), Misuse> {
-                <$conn>::set_receive_window(self, now, stream, window)
-            }
-            fn expect_body(&mut self, now: Instant, stream: StreamId, bytes: u64) {
-                <$conn>::expect_body(self, now, stream, bytes);
-            }
-            $($own)*
-        });
-    };
-}
-
 machine!(h1::Conn, Version::Http11, {
     #[inline]
     fn handler_done(&mut self, _now: Instant, stream: StreamId) {
@@ -296,18 +283,8 @@ machine!(h1::Conn, Version::Http11, {
         Self::set_receive_window(self, stream, window)
     }
 });
-multiplexed!(h2::Conn, Version::Http2, {
-    #[inline]
-    fn handler_done(&mut self, now: Instant, stream: StreamId) {
-        Self::handler_done(self, now, stream);
-    }
-});
-multiplexed!(h3::Conn, Version::Http3, {
-    #[inline]
-    fn handler_done(&mut self, now: Instant, stream: StreamId) {
-        Self::handler_done(self, now, stream);
-    }
-});
+multiplexed!(h2::Conn, Version::Http2);
+multiplexed!(h3::Conn, Version::Http3);
 byte_machine!(h1::Conn);
 byte_machine!(h2::Conn);
 

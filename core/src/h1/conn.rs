@@ -56,6 +56,19 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Client: options of one exchange that its head does not give.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenOptions {
+    /// The connection ends behind the exchange, whose head says so.
+    pub closes: bool,
+    /// It may be answered late. Nothing goes out behind it before its final head has come, because answers
+    /// come in order.
+    pub ends_pipeline: bool,
+    /// The target is written in absolute form (RFC 9112 section 3.2.2), of the scheme and the authority of the
+    /// head, though the connection does not lead to a known proxy.
+    pub absolute_form: bool,
+}
+
 /// One HTTP/1.1 connection.
 #[derive(Debug)]
 pub struct Conn {
@@ -109,12 +122,8 @@ pub struct Conn {
     pub(super) reported_capacity: u32,
     /// Client: a proxy reads our requests.
     pub(super) proxy: Option<Box<Proxy>>,
-    /// Client: the next exchange is the last.
-    pub(super) asks_close: bool,
-    /// Client: nothing goes out behind the exchange that is opened next before it is answered.
-    pub(super) asks_pipeline_end: bool,
-    /// Client: the target of the exchange that is opened next is in absolute form.
-    pub(super) asks_absolute_form: bool,
+    /// Client: of the exchange that is opened next.
+    pub(super) open_options: OpenOptions,
     /// No new exchanges.
     pub(super) draining: bool,
     /// Client: the server has said that it processes no request behind the one that it answers.
@@ -214,9 +223,7 @@ impl Conn {
             awaits_write: false,
             reported_capacity: 0,
             proxy: None,
-            asks_close: false,
-            asks_pipeline_end: false,
-            asks_absolute_form: false,
+            open_options: OpenOptions::default(),
             draining: false,
             peer_stops: false,
             last: None,
@@ -257,22 +264,9 @@ impl Conn {
         self
     }
 
-    /// Client: the connection ends behind the exchange of the next [`open`](Self::open), whose head
-    /// says so. An `open` that is refused uses it up too.
-    pub fn ask_close(&mut self) {
-        self.asks_close = true;
-    }
-
-    /// Client: the exchange that is opened next may be answered late. Nothing goes out behind it
-    /// before its final head has come, because answers come in order.
-    pub fn ask_pipeline_end(&mut self) {
-        self.asks_pipeline_end = true;
-    }
-
-    /// Client: the target of the exchange that is opened next is written in absolute form (RFC 9112 section
-    /// 3.2.2), of the scheme and the authority of its head, though the connection does not lead to a known proxy.
-    pub fn ask_absolute_form(&mut self) {
-        self.asks_absolute_form = true;
+    /// Client: sets the options of the next [`open`](Self::open). An `open` that is refused uses them up too.
+    pub fn set_open_options(&mut self, options: OpenOptions) {
+        self.open_options = options;
     }
 
     // Facts and time out.
@@ -326,7 +320,7 @@ impl Conn {
     /// Client: how many more exchanges may start now. `Limits::pipelining` less what is open, and
     /// 0 while a request is being sent, or behind one that must not be pipelined behind: a
     /// request that may not be repeated, one that may switch protocols (RFC 9112 section 9.3.2),
-    /// or one that is not answered and was opened with [`ask_pipeline_end`](Self::ask_pipeline_end).
+    /// or one that is not answered and was opened with [`OpenOptions::ends_pipeline`].
     pub fn capacity(&self) -> u32 {
         use super::exchange::Sending;
         let over = self.is_inert() || self.draining || self.last.is_some();

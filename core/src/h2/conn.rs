@@ -27,15 +27,16 @@ use super::settings::{Settings, initial_window};
 use super::stream::{FreeBodies, Incoming, Stream};
 use super::stream_ids::StreamIds;
 use super::stream_state::StreamState;
-use crate::abuse::Abuse;
 use crate::credit::{BudgetShare, Credit, Quota};
 use crate::error::{Closed, TransportEnd, Violation};
-use crate::exchange::{Framing, H2Ids, OutOfOrder, Received, Sent, Session, StreamTable};
+use crate::exchange::{
+    Framing, H2Ids, OutOfOrder, Received, Sent, Session, StreamTable, framing_parts, session_verbs,
+};
 use crate::hpack::{Decoder, Encoder};
 use crate::http::priority::Priority;
-use crate::http::{Event, Fields, RequestHead, Side, StreamId};
+use crate::http::{Event, Side, StreamId};
 use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
-use crate::min_rate::{MinRate, Scarcity};
+use crate::min_rate::MinRate;
 use crate::time::{TimerTable, timer_kinds};
 use crate::wire::Outbox;
 use recv::{PREFACE, Reader};
@@ -173,13 +174,6 @@ impl Conn {
         self
     }
 
-    /// Server: sets the flag by which the owner marks connections as scarce.
-    #[must_use]
-    pub fn with_scarcity(mut self, scarcity: &Scarcity) -> Self {
-        self.session.follow_scarcity(scarcity);
-        self
-    }
-
     /// Server: takes what waits for the client out of a budget that other connections share, in
     /// place of one of `send_budget` bytes for this connection alone. Call it before the first byte
     /// comes.
@@ -257,10 +251,6 @@ impl Conn {
         self.life != Life::Closed
             && self.outbox.len() <= self.session.config().limits.outbox_bytes_max
     }
-    /// Which end of the connection it is.
-    pub fn side(&self) -> Side {
-        self.session.side()
-    }
     /// True when nothing more will be written than what the outbox holds: close after it.
     pub fn is_closed(&self) -> bool {
         self.life == Life::Closed
@@ -323,10 +313,6 @@ impl Conn {
     pub fn takes_extended_connect(&self) -> bool {
         self.peer.enable_connect_protocol
     }
-    /// Handlers that run, those of reset streams included.
-    pub fn running_handlers(&self) -> u32 {
-        self.session.handlers()
-    }
     /// Counts for metrics.
     pub fn counts(&self) -> H2Counts {
         let totals = self.session.totals();
@@ -340,16 +326,6 @@ impl Conn {
             window_updates_sent: self.window.updates_sent(),
         }
     }
-    /// Server: the rule broken by a request that became no exchange, for metrics. Keeps at most
-    /// `REFUSED_NOTES_MAX`; later ones are dropped.
-    pub fn poll_refused(&mut self) -> Option<Violation> {
-        self.session.poll_refused()
-    }
-    /// The tolerated oddities of the peer, for metrics.
-    pub fn abuse(&self) -> &Abuse {
-        self.session.abuse()
-    }
-
     // Commands; the others are in `send`, `flow`, `goaway` and `close`.
 
     /// Server: the handler of this stream is gone (finished or cancelled): it no longer counts
@@ -364,15 +340,6 @@ impl Conn {
             open.released = true;
             self.watch_unwanted(now, key);
         }
-    }
-    /// Gives the memory of a head that the owner has read back for the next one.
-    pub fn recycle(&mut self, fields: Fields) {
-        self.session.recycle(fields);
-    }
-    /// Gives a request head of this connection back that the owner has read: costs less than its
-    /// memory alone, where the same one comes again.
-    pub fn recycle_head(&mut self, head: RequestHead) {
-        self.session.recycle_head(head);
     }
     /// Gives buffers back while the connection idles (an idle connection owns no buffer).
     pub fn release(&mut self) {
@@ -437,26 +404,11 @@ impl Conn {
     }
 }
 
-impl Framing for Conn {
-    type Id = u32;
-    type Stream = Stream;
+session_verbs!(Conn);
 
-    #[inline]
-    fn session(&self) -> &Session {
-        &self.session
-    }
-    #[inline]
-    fn session_mut(&mut self) -> &mut Session {
-        &mut self.session
-    }
-    #[inline]
-    fn capacity_now(&self) -> u32 {
-        self.capacity()
-    }
-    #[inline]
-    fn is_over(&self) -> bool {
-        self.is_closed()
-    }
+impl Framing for Conn {
+    framing_parts!(u32, Stream, Timer);
+
     fn takes_exchanges(&self) -> bool {
         self.life != Life::Closed && self.ids.has_next() && self.session.drain().takes_exchanges()
     }
@@ -467,34 +419,13 @@ impl Framing for Conn {
     fn find(&self, stream: StreamId) -> Option<u32> {
         self.streams.key(u32::try_from(stream.0).ok()?)
     }
-    #[inline]
-    fn stream_at(&self, key: u32) -> Option<&Stream> {
-        self.streams.by_key(key).map(|(_, stream)| stream)
-    }
-    fn drain(&mut self, now: Instant) {
-        self.shut_down(now);
-    }
-    fn streams_mut(&mut self) -> impl Iterator<Item = (u32, &mut Stream)> {
-        self.streams.iter_mut()
-    }
     fn carried_out(&self) -> u64 {
         self.outbox.written()
-    }
-    #[inline]
-    fn streams_deadline(&self) -> Option<Instant> {
-        self.timers.get(Timer::Streams)
-    }
-    #[inline]
-    fn set_streams_deadline(&mut self, at: Instant) {
-        self.timers.set(Timer::Streams, at);
     }
     fn end_late(&mut self, now: Instant, id: u32, violation: Violation) -> Result<(), Violation> {
         match self.decline_body(now, id) {
             true => Ok(()),
             false => self.break_stream(now, id, violation),
         }
-    }
-    fn end_connection(&mut self, now: Instant, violation: Violation) {
-        self.fail(now, violation);
     }
 }

@@ -26,11 +26,10 @@ use super::action::queue::ActionQueue;
 use super::settings::peer::PeerSettings;
 use super::stream::{H3SendQueue, Stream};
 use super::stream_credit::{StreamCredit, StreamQuota};
-use crate::abuse::Abuse;
 use crate::credit::{BudgetShare, Credit};
 use crate::error::{H2Code, H3Code, Violation};
-use crate::exchange::{Framing, H3Ids, Session, StreamTable};
-use crate::http::{Event, Fields, RequestHead, Side, StreamId};
+use crate::exchange::{Framing, H3Ids, Session, StreamTable, framing_parts, session_verbs};
+use crate::http::{Event, Side, StreamId};
 use crate::limits::{Config, QPACK_BLOCKED_STREAMS_MAX, QPACK_TABLE_BYTES_MAX, Windows};
 use crate::qpack::{Decoder, Encoder};
 use crate::time::{TimerTable, timer_kinds};
@@ -40,7 +39,7 @@ use flow::send_window::SendWindow;
 use flow::slow::SlowReaders;
 use goaway::UnacknowledgedEnds;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use uni::{OurUnis, PeerUnis};
 
 timer_kinds! {
@@ -179,10 +178,6 @@ impl Conn {
             false => self.timers.next(),
         }
     }
-    /// Which end of the connection it is.
-    pub fn side(&self) -> Side {
-        self.session.side()
-    }
     /// True after [`Event::Closed`]. Actions may still follow.
     pub fn is_closed(&self) -> bool {
         self.closed
@@ -225,10 +220,6 @@ impl Conn {
     pub fn takes_extended_connect(&self) -> bool {
         self.peer.get().enable_connect_protocol
     }
-    /// Handlers that run, those of reset streams included.
-    pub fn running_handlers(&self) -> u32 {
-        self.session.handlers()
-    }
     /// Counts for metrics.
     pub fn counts(&self) -> H3Counts {
         let totals = self.session.totals();
@@ -242,28 +233,6 @@ impl Conn {
             writes: self.actions.writes(),
             datagrams_dropped: self.datagrams.dropped(),
         }
-    }
-    /// Server: the rule broken by a request that became no exchange, for metrics. Keeps at most
-    /// `REFUSED_NOTES_MAX`; later ones are dropped.
-    pub fn poll_refused(&mut self) -> Option<Violation> {
-        self.session.poll_refused()
-    }
-    /// The tolerated oddities of the peer, for metrics.
-    pub fn abuse(&self) -> &Abuse {
-        self.session.abuse()
-    }
-    /// The transport's last estimate of the round trip.
-    pub fn round_trip(&self) -> Option<Duration> {
-        self.session.round_trip()
-    }
-
-    /// Gives the memory of a head that the owner has read back for the next one.
-    pub fn recycle(&mut self, fields: Fields) {
-        self.session.recycle(fields);
-    }
-    /// Gives a request head of this connection back that the owner has read.
-    pub fn recycle_head(&mut self, head: RequestHead) {
-        self.session.recycle_head(head);
     }
     /// Gives buffers back while the connection idles (an idle connection owns no buffer).
     pub fn release(&mut self) {
@@ -284,26 +253,11 @@ impl Conn {
     pub(super) const GOAWAY_CODE: H2Code = H2Code::NO_ERROR;
 }
 
-impl Framing for Conn {
-    type Id = StreamId;
-    type Stream = Stream;
+session_verbs!(Conn);
 
-    #[inline]
-    fn session(&self) -> &Session {
-        &self.session
-    }
-    #[inline]
-    fn session_mut(&mut self) -> &mut Session {
-        &mut self.session
-    }
-    #[inline]
-    fn capacity_now(&self) -> u32 {
-        self.capacity()
-    }
-    #[inline]
-    fn is_over(&self) -> bool {
-        self.is_closed()
-    }
+impl Framing for Conn {
+    framing_parts!(StreamId, Stream, Timer);
+
     fn takes_exchanges(&self) -> bool {
         !self.closed && self.session.drain().takes_exchanges()
     }
@@ -314,26 +268,8 @@ impl Framing for Conn {
     fn find(&self, stream: StreamId) -> Option<u32> {
         self.streams.key(stream)
     }
-    #[inline]
-    fn stream_at(&self, key: u32) -> Option<&Stream> {
-        self.streams.by_key(key).map(|(_, stream)| stream)
-    }
-    fn drain(&mut self, now: Instant) {
-        self.shut_down(now);
-    }
-    fn streams_mut(&mut self) -> impl Iterator<Item = (StreamId, &mut Stream)> {
-        self.streams.iter_mut()
-    }
     fn carried_out(&self) -> u64 {
         self.actions.carried_out()
-    }
-    #[inline]
-    fn streams_deadline(&self) -> Option<Instant> {
-        self.timers.get(Timer::Streams)
-    }
-    #[inline]
-    fn set_streams_deadline(&mut self, at: Instant) {
-        self.timers.set(Timer::Streams, at);
     }
     fn end_late(
         &mut self,
@@ -353,9 +289,6 @@ impl Framing for Conn {
             }
             false => self.break_stream(now, id, violation),
         }
-    }
-    fn end_connection(&mut self, now: Instant, violation: Violation) {
-        self.fail(now, violation);
     }
 }
 

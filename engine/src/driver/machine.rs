@@ -166,26 +166,11 @@ impl Machine {
             Self::H3(_) => false,
         }
     }
-    /// Client: the connection ends behind the exchange that is opened next; HTTP/1.1's alone,
-    /// because connections of other versions are shared.
-    pub(crate) fn ask_close(&mut self) {
+    /// Client: sets HTTP/1.1's options of the exchange that is opened next. Connections of other versions are shared, and
+    /// their requests have a scheme and an authority of their own.
+    pub(crate) fn set_open_options(&mut self, options: h1::OpenOptions) {
         if let Self::H1(conn) = self {
-            conn.ask_close();
-        }
-    }
-
-    /// Client: HTTP/1.1 sends nothing behind the exchange that is opened next before it is answered.
-    pub(crate) fn ask_pipeline_end(&mut self) {
-        if let Self::H1(conn) = self {
-            conn.ask_pipeline_end();
-        }
-    }
-
-    /// Client: HTTP/1.1 writes the target of the exchange that is opened next in absolute form; the other versions
-    /// have a scheme and an authority of their own.
-    pub(crate) fn ask_absolute_form(&mut self) {
-        if let Self::H1(conn) = self {
-            conn.ask_absolute_form();
+            conn.set_open_options(options);
         }
     }
 

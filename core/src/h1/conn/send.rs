@@ -35,9 +35,7 @@ impl Conn {
     ) -> Result<StreamId, Misuse> {
         self.enter();
         // Asked of this exchange, whether it can be opened or not.
-        let asks_close = std::mem::take(&mut self.asks_close);
-        let asks_pipeline_end = std::mem::take(&mut self.asks_pipeline_end);
-        let asks_absolute_form = std::mem::take(&mut self.asks_absolute_form);
+        let options = std::mem::take(&mut self.open_options);
         if self.side == Side::Server || head.protocol().is_some() {
             return Err(Misuse::WrongSide);
         }
@@ -66,19 +64,19 @@ impl Conn {
         open.upgrade =
             head.get(Token::UPGRADE).is_some() && connection_lists(head.fields(), b"upgrade");
         open.repeatable = is_idempotent(head.method());
-        open.blocks = asks_pipeline_end;
-        if asks_close || persistence(Version::Http11, head.fields()).is_some() {
+        open.blocks = options.ends_pipeline;
+        if options.closes || persistence(Version::Http11, head.fields()).is_some() {
             open.close_because(CloseReason::WeAskedClose);
         } else if id.0 >= self.config.limits.requests_per_connection_max {
             open.close_because(CloseReason::RequestsExhausted);
         }
         self.last = open.close;
-        let form = match asks_absolute_form {
+        let form = match options.absolute_form {
             true => Form::Absolute,
             false => Form::Usual,
         };
         let target = Target::of(path, self.proxy.as_deref(), form);
-        let persist = match asks_close {
+        let persist = match options.closes {
             true => Persist::Close,
             false if self.config.sends_keep_alive && method != MethodKind::Connect => {
                 Persist::KeepAlive

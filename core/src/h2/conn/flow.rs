@@ -13,7 +13,7 @@ use crate::h2::stream::{Incoming, Stream};
 use crate::h2::stream_state::{StreamInput, step};
 use crate::http::StreamId;
 use crate::limits::WINDOW_BEHIND_HEAD_BYTES;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 impl Conn {
     // DATA in.
@@ -369,17 +369,6 @@ impl Conn {
         }
     }
 
-    /// The stream window that this connection's path has shown to need in the last minute, in
-    /// bytes: for the next connection to the same origin. 0: nothing was seen.
-    pub fn bdp_bytes(&self, now: Instant) -> u32 {
-        self.session.path().seen(now)
-    }
-    /// Takes over the [`bdp_bytes`](Self::bdp_bytes) of an earlier connection to the same origin:
-    /// requests of the next minute begin with it.
-    pub fn remember_path(&mut self, now: Instant, need: u32) {
-        self.session.path_mut().remember(now, need);
-    }
-
     pub(super) fn send_window_update(&mut self, update: WindowUpdate) {
         self.window.note_update_sent();
         update.write(self.outbox.buffer());
@@ -446,10 +435,6 @@ impl Conn {
         let stream = self.streams.get(self.live_id(stream).ok()?)?;
         let incoming = stream.incoming.as_ref()?;
         Some(incoming.credit.readback())
-    }
-    /// The lowest bound on the path's round trip so far.
-    pub fn round_trip(&self) -> Option<Duration> {
-        self.session.round_trip()
     }
     /// Bytes the peer lets us send on the connection now.
     pub fn connection_quota(&self) -> u32 {

@@ -5,7 +5,7 @@ use super::{Conn, Timer};
 use crate::error::{Closed, H2Code, Violation};
 use crate::exchange::Framing;
 use crate::http::Side;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 impl Conn {
     pub(super) fn start_timers(&mut self, now: Instant) {
@@ -21,12 +21,6 @@ impl Conn {
                 self.timers.set(timer, now + after);
             }
         }
-    }
-
-    /// Moves every deadline later by the time in which the service's pause stopped reading.
-    pub fn postpone(&mut self, by: Duration) {
-        self.timers.postpone(by);
-        self.postpone_streams(by);
     }
 
     pub(super) fn expire(&mut self, now: Instant, timer: Timer) {

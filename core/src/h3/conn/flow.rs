@@ -15,7 +15,6 @@ use crate::credit::{BudgetShare, Readback, WINDOW_MAX, only_grows};
 use crate::error::Misuse;
 use crate::h3::TransportAction;
 use crate::http::{Side, StreamId};
-use crate::min_rate::Scarcity;
 use std::time::Instant;
 
 impl Conn {
@@ -26,13 +25,6 @@ impl Conn {
         if self.session.side() == Side::Client {
             self.send_window.borrow_from(budget_share.share());
         }
-        self
-    }
-
-    /// Server: sets the flag by which the owner marks connections as scarce.
-    #[must_use]
-    pub fn with_scarcity(mut self, scarcity: &Scarcity) -> Self {
-        self.session.follow_scarcity(scarcity);
         self
     }
 
@@ -254,16 +246,5 @@ impl Conn {
         if let Some(bytes) = window.filter(|_| !self.closed) {
             self.actions.push(TransportAction::HoldBytes { bytes });
         }
-    }
-
-    /// The connection window that this connection's path has shown to need in the last minute, in
-    /// bytes: for the next connection to the same origin. 0: nothing was seen.
-    pub fn bdp_bytes(&self, now: Instant) -> u32 {
-        self.session.path().seen(now)
-    }
-    /// Takes over the [`bdp_bytes`](Self::bdp_bytes) of an earlier connection to the same origin:
-    /// the first exchanges of the next minute begin with it.
-    pub fn remember_path(&mut self, now: Instant, need: u32) {
-        self.session.path_mut().remember(now, need);
     }
 }

@@ -5,7 +5,7 @@
 use super::{Conn, Timer};
 use crate::error::{Closed, Violation};
 use crate::exchange::Framing;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 impl Conn {
     /// Carries out every deadline at or before `now`.
@@ -24,11 +24,5 @@ impl Conn {
             }
         }
         self.note_capacity();
-    }
-
-    /// Moves every deadline later by the time in which the service's pause stopped reading.
-    pub fn postpone(&mut self, by: Duration) {
-        self.timers.postpone(by);
-        self.postpone_streams(by);
     }
 }

@@ -16,6 +16,7 @@ use std::task::Context;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::Misuse;
+use trunkline_core::h1::OpenOptions;
 use trunkline_core::http::Token;
 
 /// The slot number that stands for the requests that wait for the peer's settings, among the
@@ -114,19 +115,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         }
     }
 
-    /// Facts of an exchange that the machine needs before it is opened.
-    fn ask_machine(&mut self, request: &Outgoing) {
+    /// Sets the options of an exchange that the machine needs before it is opened.
+    fn set_open_options(&mut self, request: &Outgoing) {
         let has_body = !request.body.is_end_stream();
         let is_last = request.ends_connection || request.is_last;
-        if is_last || request.body_ends_connection && has_body {
-            self.io.machine.ask_close();
-        }
-        if request.absolute_form {
-            self.io.machine.ask_absolute_form();
-        }
-        if request.blocks {
-            self.io.machine.ask_pipeline_end();
-        }
+        self.io.machine.set_open_options(OpenOptions {
+            closes: is_last || request.body_ends_connection && has_body,
+            ends_pipeline: request.blocks,
+            absolute_form: request.absolute_form,
+        });
     }
 
     pub(super) fn start(&mut self, now: Instant, mut request: Box<Outgoing>) {
@@ -147,7 +144,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         {
             (upload, at_once) = (Upload::Deferred(now + wait), None);
         }
-        self.ask_machine(&request);
+        self.set_open_options(&request);
         let opened = self.io.machine.open(now, &request.head, end);
         let stream = match opened {
             Ok(stream) => stream,

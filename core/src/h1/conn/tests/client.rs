@@ -2,7 +2,7 @@
 
 use super::script::*;
 use crate::error::{H2Code, Misuse, TransportEnd, Violation};
-use crate::h1::{CloseReason, Proxy, keep_alive_seconds, parse};
+use crate::h1::{CloseReason, OpenOptions, Proxy, keep_alive_seconds, parse};
 use crate::http::{Fields, RequestHead, Side, StreamId, Token, Version};
 use crate::limits::{Config, INTERIM_RESPONSES_MAX, Limits};
 use bytes::Bytes;
@@ -267,7 +267,10 @@ fn what_a_request_says_of_its_connection_stands_in_front_of_its_fields() {
         "GET /x HTTP/1.1\r\nhost: a.test\r\nconnection: keep-alive\r\nx-one: 1\r\ncookie: a=1\r\nx-two: 2\r\n\r\n"
     );
     let mut script = Script::client();
-    script.conn.ask_close();
+    script.conn.set_open_options(OpenOptions {
+        closes: true,
+        ..OpenOptions::default()
+    });
     script.open(&request("GET", "/x", &[("x-one", "1")]), true);
     assert_eq!(
         script.wrote(),
@@ -313,7 +316,10 @@ fn requests_are_pipelined_only_as_far_as_allowed() {
 #[test]
 fn nothing_goes_behind_a_request_that_asked_for_patience_before_it_is_answered() {
     let mut script = pipelining(3);
-    script.conn.ask_pipeline_end();
+    script.conn.set_open_options(OpenOptions {
+        ends_pipeline: true,
+        ..OpenOptions::default()
+    });
     script.open(&get(), true);
     assert_eq!(script.conn.capacity(), 0);
     script.connection_lists("HTTP/1.1 103 Early Hints\r\n\r\n");
@@ -798,7 +804,10 @@ fn a_request_can_ask_for_the_end_of_the_connection_behind_it() {
     script.wrote();
     script.connection_lists("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
     assert_eq!(script.conn.capacity(), 1);
-    script.conn.ask_close();
+    script.conn.set_open_options(OpenOptions {
+        closes: true,
+        ..OpenOptions::default()
+    });
     script.open(&get(), true);
     assert_eq!(
         script.wrote(),
@@ -814,7 +823,10 @@ fn a_request_can_ask_for_the_end_of_the_connection_behind_it() {
 #[test]
 fn a_target_in_absolute_form_is_written_for_the_exchange_that_asks_for_it_alone() {
     let mut script = Script::client();
-    script.conn.ask_absolute_form();
+    script.conn.set_open_options(OpenOptions {
+        absolute_form: true,
+        ..OpenOptions::default()
+    });
     script.open(&get(), true);
     assert_eq!(
         script.wrote(),
@@ -830,7 +842,10 @@ fn a_request_that_is_refused_leaves_no_close_to_the_next() {
     let mut script = Script::client();
     script.open(&get(), true);
     script.wrote();
-    script.conn.ask_close();
+    script.conn.set_open_options(OpenOptions {
+        closes: true,
+        ..OpenOptions::default()
+    });
     let refused = script.conn.open(script.now, &get(), true);
     assert_eq!(refused, Err(Misuse::NoCapacity));
     script.connection_lists("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
