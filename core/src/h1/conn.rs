@@ -59,13 +59,13 @@ use std::time::Instant;
 /// Client: options of one exchange that its head does not give.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenOptions {
-    /// The connection ends behind the exchange, whose head says so.
+    /// The connection ends behind the exchange, whose head says so. Default false.
     pub closes: bool,
     /// It may be answered late. Nothing goes out behind it before its final head has come, because answers
-    /// come in order.
+    /// come in order. Default false.
     pub ends_pipeline: bool,
     /// The target is written in absolute form (RFC 9112 section 3.2.2), of the scheme and the authority of the
-    /// head, though the connection does not lead to a known proxy.
+    /// head, though the connection does not lead to a known proxy. Default false.
     pub absolute_form: bool,
 }
 
