@@ -6,7 +6,7 @@ use crate::support::frames;
 use crate::support::frames::{FramePeer, Received, finished};
 use crate::support::origin::{Origin, Speaks, run};
 use http::{Request, Response};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -509,4 +509,57 @@ fn settings_out_of_their_range_are_refused_with_name_value_and_range() {
     for (text, (value, range)) in wrong.iter().zip(named) {
         assert!(text.contains(value) && text.contains(range), "{text}");
     }
+}
+
+/// The target of the next request of a connection; `None`: the client has gone.
+fn target(socket: &mut BufReader<TcpStream>) -> Option<String> {
+    let mut line = String::new();
+    socket.read_line(&mut line).ok().filter(|&read| read > 0)?;
+    let mut field = String::new();
+    while socket.read_line(&mut field).unwrap() > 2 {
+        field.clear();
+    }
+    line.split(' ').nth(1).map(str::to_owned)
+}
+
+#[test]
+fn what_was_pipelined_behind_a_request_whose_connection_died_is_sent_again_in_its_order() {
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let peer = std::thread::spawn(move || {
+            let mut first = BufReader::new(frames::accepted(&listener));
+            for at in ["/0", "/1", "/2"] {
+                assert_eq!(target(&mut first).as_deref(), Some(at));
+            }
+            first.get_mut().write_all(b"HTTP/1.1 200 OK\r\n").unwrap();
+            drop(first);
+            let mut second = BufReader::new(frames::accepted(&listener));
+            let mut seen = Vec::new();
+            while let Some(at) = target(&mut second) {
+                seen.push(at);
+                let text = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+                second.get_mut().write_all(text).unwrap();
+            }
+            seen
+        });
+        let builder = Client::builder().connections(1).pipelining(4);
+        let client = builder.protocols(Protocols::H1Only).build().unwrap();
+        let send =
+            |method: http::Method, at: &str| client.request(method, format!("{url}{at}")).send();
+        let get = http::Method::GET;
+        let (first, second, third, put) = tokio::join!(
+            send(get.clone(), "/0"),
+            send(get.clone(), "/1"),
+            send(get, "/2"),
+            // Not among the first three: it changes something.
+            send(http::Method::PUT, "/3"),
+        );
+        assert_eq!(first.unwrap_err().retry(), Retry::OnlyIfIdempotent);
+        for response in [second, third, put] {
+            assert_eq!(response.unwrap().status(), 200);
+        }
+        drop(client);
+        assert_eq!(finished(peer).await, ["/1", "/2", "/3"]);
+    });
 }

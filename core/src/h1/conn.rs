@@ -319,8 +319,8 @@ impl Conn {
     }
     /// Client: how many more exchanges may start now. `Limits::pipelining` less what is open, and
     /// 0 while a request is being sent, or behind one that must not be pipelined behind: a
-    /// request that may not be repeated, one that may switch protocols (RFC 9112 section 9.3.2),
-    /// or one that is not answered and was opened with [`OpenOptions::ends_pipeline`].
+    /// request that may switch protocols, or one that is not answered and may not be repeated (RFC 9112 section
+    /// 9.3.2) or was opened with [`OpenOptions::ends_pipeline`].
     pub fn capacity(&self) -> u32 {
         use super::exchange::Sending;
         let over = self.is_inert() || self.draining || self.last.is_some();
@@ -330,8 +330,7 @@ impl Conn {
         let blocks = |open: &Exchange| {
             open.sending != Sending::Done
                 || open.upgrade
-                || open.blocks && !open.answered
-                || !open.repeatable
+                || (open.blocks || !open.repeatable) && !open.answered
         };
         if self.exchanges.iter().any(blocks) {
             return 0;

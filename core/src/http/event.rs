@@ -27,6 +27,9 @@ pub struct Reset {
     /// Provably not processed by the peer: safe to send again, whatever the method
     /// (RFC 9113 section 8.7).
     pub unprocessed: bool,
+    /// HTTP/1.1: its response stood behind one that was not complete, so that the peer may have processed the
+    /// request, but has most likely not come to it (RFC 9112 section 9.3.2).
+    pub behind: bool,
 }
 
 /// The side that ended an exchange.

@@ -4,8 +4,9 @@
 //! Three classes. **A**, provably unprocessed (RFC 9113 section 8.7): any method. **B**, perhaps
 //! processed: only where RFC 9110 section 9.2.2 makes a repetition harmless. Either the request was
 //! lost with its connection after it was written: then only when the connection had worked before
-//! (the usual race with a peer that closes an idle connection), and only if the user allows it. Or
-//! the peer asked for a repetition over HTTP/1.1. **C**, everything else: never.
+//! (the usual race with a peer that closes an idle connection), and only if the user allows it. Or it was
+//! pipelined behind a request whose response was not complete. Or the peer asked for a repetition over
+//! HTTP/1.1. **C**, everything else: never.
 //!
 //! A budget bounds the retries of a failing origin to a tenth of its traffic plus a burst. Requests
 //! returned once by a GOAWAY are free, and so are those that were never sent on a connection that had
@@ -70,6 +71,8 @@ pub enum Cause {
     /// 417: the peer knows nothing of what the request expected of it, and is to get it without
     /// (RFC 9110 section 15.5.18).
     ExpectationFailed,
+    /// HTTP/1.1: the connection ended before a response in front of its own was complete (RFC 9112 section 9.3.2).
+    Behind,
     /// The connection died under it before any byte of the response.
     Lost {
         /// The connection had answered something before.
@@ -95,6 +98,7 @@ impl Cause {
             },
             ResetBy::EarlyDataRejected => Self::TooEarly,
             _ if reset.unprocessed => Self::GoneAway,
+            _ if reset.behind => Self::Behind,
             ResetBy::Connection(Closed::Transport(_) | Closed::ByPeer(H2Code::NO_ERROR)) => {
                 Self::Lost { reused }
             }
@@ -148,9 +152,13 @@ pub fn classify(loss: &Loss, lost_too: bool) -> RetryClass {
         | Cause::TooEarly
         | Cause::ExpectationFailed => RetryClass::Unprocessed,
         Cause::Lost { reused: true } if lost_too && loss.idempotent => RetryClass::Harmless,
+        // A pipelined request that the connection ended in front of: its user allows it by pipelining.
+        Cause::Behind if loss.idempotent => RetryClass::Harmless,
         // The peer asks for it, over another version.
         Cause::Http1Required { unprocessed: false } if loss.idempotent => RetryClass::Harmless,
-        Cause::Lost { .. } | Cause::Http1Required { .. } | Cause::Failed => RetryClass::Never,
+        Cause::Behind | Cause::Lost { .. } | Cause::Http1Required { .. } | Cause::Failed => {
+            RetryClass::Never
+        }
     }
 }
 
@@ -183,7 +191,9 @@ impl RetryBudget {
         }
         // A request is early once and expects something once: no peer can make a loop of it.
         let once = matches!(loss.cause, Cause::TooEarly | Cause::ExpectationFailed);
-        if once || loss.cause == (Cause::NeverSent { unused: false }) {
+        // Each connection that ends costs the request at its front, which the bounds below are for.
+        let is_of_front = loss.cause == Cause::Behind;
+        if once || is_of_front || loss.cause == (Cause::NeverSent { unused: false }) {
             return Retry::After(Duration::ZERO);
         }
         let is_unsent = loss.cause == (Cause::NeverSent { unused: true });

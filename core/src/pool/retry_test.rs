@@ -71,6 +71,25 @@ fn the_table_of_retry_classes() {
             Never,
         ),
         (
+            "a GET behind a response that was not complete",
+            Loss {
+                cause: Cause::Behind,
+                ..lost
+            },
+            false,
+            Harmless,
+        ),
+        (
+            "a POST behind a response that was not complete",
+            Loss {
+                cause: Cause::Behind,
+                idempotent: false,
+                ..lost
+            },
+            true,
+            Never,
+        ),
+        (
             "a GET that failed otherwise",
             Loss {
                 cause: Cause::Failed,
@@ -107,8 +126,12 @@ fn nothing_but_the_word_of_the_peer_makes_a_request_unprocessed() {
         .chain(closed.map(ResetBy::Connection));
     let mut seen = 0;
     for by in causes {
-        for (unprocessed, reused, idempotent, lost_too) in every_combination() {
-            let reset = Reset { by, unprocessed };
+        for (unprocessed, behind, reused, idempotent, lost_too) in every_combination() {
+            let reset = Reset {
+                by,
+                unprocessed,
+                behind,
+            };
             let loss = Loss {
                 cause: Cause::of(&reset, reused, true),
                 idempotent,
@@ -124,11 +147,14 @@ fn nothing_but_the_word_of_the_peer_makes_a_request_unprocessed() {
             seen += 1;
         }
     }
-    assert_eq!(seen, (1 + 17 + 3 + 3 + 17) * 16);
+    assert_eq!(seen, (1 + 17 + 3 + 3 + 17) * 32);
 }
 
-fn every_combination() -> impl Iterator<Item = (bool, bool, bool, bool)> {
-    (0..16).map(|bits| (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0, bits & 8 > 0))
+fn every_combination() -> impl Iterator<Item = (bool, bool, bool, bool, bool)> {
+    (0..32).map(|bits| {
+        let bit = |at: u32| bits >> at & 1 > 0;
+        (bit(0), bit(1), bit(2), bit(3), bit(4))
+    })
 }
 
 #[test]
@@ -151,6 +177,21 @@ fn what_is_to_come_over_http_1_1_comes_again_only_if_that_is_harmless() {
         RetryClass::Unprocessed,
         "a POST that a GOAWAY left out"
     );
+}
+
+#[test]
+fn a_request_behind_others_is_sent_again_as_often_as_a_connection_ends_in_front_of_it() {
+    let mut budget = RetryBudget::default();
+    for tries in 1..=2 * RETRY_BURST {
+        let loss = Loss {
+            cause: Cause::Behind,
+            tries,
+            idempotent: true,
+            ..REFUSED
+        };
+        let retry = budget.decide(&loss, false, u32::MAX);
+        assert_eq!(retry, Retry::After(Duration::ZERO));
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-use trunkline_core::http::idempotence::{is_idempotent, may_be_early};
+use trunkline_core::http::idempotence::{is_idempotent, may_be_early, may_be_pipelined};
 use trunkline_core::http::{RequestHead, StreamId, Version};
 use trunkline_core::inspect::StreamWait;
 use trunkline_core::pool::{ConnectionId, Origin, Rank, Ticket, WaitReason};
@@ -148,11 +148,13 @@ impl Outgoing {
         let by_method = || is_idempotent(self.head.method());
         self.idempotent.unwrap_or_else(by_method)
     }
-    /// It is not pipelined behind requests that are not answered yet: it may not be sent again where the connection ends
-    /// (RFC 9112 section 9.3.2), or its body comes from a source, whose failure ends the connection and with it those in front.
+    /// It is not pipelined behind requests that are not answered yet: it changes something, so that it is not sent again where
+    /// the connection ends (RFC 9112 section 9.3.2), it takes the connection, or its body comes from a source, whose failure ends
+    /// the connection and with it those in front.
     pub(super) fn stands_alone(&self) -> bool {
         let is_whole = || self.body.is_end_stream() || self.body.whole().is_some();
-        !self.is_idempotent() || !is_whole()
+        let by_method = || may_be_pipelined(self.head.method());
+        !self.idempotent.unwrap_or_else(by_method) || self.leaves_http || !is_whole()
     }
     /// Gives its listener the number of the connection on which it starts, once.
     pub(super) fn announce_start(&mut self, on: ConnectionId) {

@@ -50,6 +50,7 @@ fn a_request_that_a_goaway_left_unprocessed_is_unavailable_whatever_the_code() {
         let error = Error::reset(Reset {
             by: ResetBy::Peer(code),
             unprocessed: true,
+            behind: false,
         });
         assert_eq!(error.grpc_code(), 14, "{code:?}");
         let words = match code {

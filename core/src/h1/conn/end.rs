@@ -108,6 +108,7 @@ impl Conn {
                 let reset = Reset {
                     by: ResetBy::Us(violation),
                     unprocessed: false,
+                    behind: false,
                 };
                 self.report_reset(0, reset);
             }
@@ -126,6 +127,7 @@ impl Conn {
             let reset = Reset {
                 by: ResetBy::Us(violation),
                 unprocessed: false,
+                behind: false,
             };
             self.report_reset(index, reset);
         } else {
@@ -158,6 +160,7 @@ impl Conn {
                 let reset = Reset {
                     by,
                     unprocessed: false,
+                    behind: false,
                 };
                 self.events.push_back(Event::BodyLost { stream, reset });
             }
@@ -188,6 +191,7 @@ impl Conn {
             let reset = Reset {
                 by: ResetBy::Us(Violation::BodyTruncated),
                 unprocessed: false,
+                behind: false,
             };
             self.report_reset(0, reset);
         }
@@ -236,6 +240,7 @@ impl Conn {
             let reset = Reset {
                 by: ResetBy::Connection(closed),
                 unprocessed: false,
+                behind: false,
             };
             self.report_reset(self.exchanges.len() - 1, reset);
         } else if let Some(last) = self.exchanges.back_mut() {
@@ -253,6 +258,7 @@ impl Conn {
             let reset = Reset {
                 by: ResetBy::Peer(H2Code::NO_ERROR),
                 unprocessed: false,
+                behind: false,
             };
             self.report_reset(0, reset);
             self.exchanges[0].sending = Sending::Done;
@@ -285,6 +291,7 @@ impl Conn {
             let reset = Reset {
                 by: ResetBy::Connection(closed),
                 unprocessed,
+                behind: self.side == Side::Client && index > 0,
             };
             self.report_reset(index, reset);
         }

@@ -177,7 +177,11 @@ impl Conn {
         self.session.totals_mut().resets += 1;
         self.session.push_event(Event::StreamReset {
             stream: StreamId(u64::from(id)),
-            reset: Reset { by, unprocessed },
+            reset: Reset {
+                by,
+                unprocessed,
+                behind: false,
+            },
         });
         self.drop_stream(now, id, how);
     }

@@ -235,7 +235,11 @@ impl Conn {
         if self.session.side() == Side::Client || stream.received.has_request() {
             self.session.push_event(Event::StreamReset {
                 stream: id,
-                reset: Reset { by, unprocessed },
+                reset: Reset {
+                    by,
+                    unprocessed,
+                    behind: false,
+                },
             });
         } else if let ResetBy::Us(violation) = by {
             self.session.note_refused(violation);

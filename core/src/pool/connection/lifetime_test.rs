@@ -20,6 +20,7 @@ fn cut(scene: &mut Scene, id: ConnectionId, carried: u32, tries: u32) {
                 idempotent: false,
             },
             rank: Rank::default(),
+            alone: true,
             deadline: None,
             random: 0,
         };

@@ -15,6 +15,8 @@ pub struct Return {
     pub loss: Loss,
     /// Its place in line.
     pub rank: Rank,
+    /// It is not pipelined behind requests that are not answered yet.
+    pub alone: bool,
     /// When it must have left the line.
     pub deadline: Option<Instant>,
     /// Spreads the pause before it is sent again.
@@ -75,7 +77,7 @@ impl<R> Pool<R> {
             since: now,
             deadline: back.deadline,
             avoid: avoids(back.loss.cause).then_some(back.from.0),
-            alone: !back.loss.idempotent,
+            alone: back.alone,
             end: QueueEnd::Front,
         };
         if pause.is_zero() || self.shut_down {
@@ -148,12 +150,12 @@ impl<R> Pool<R> {
                     }
                 }
             }
-            Cause::GoneAway => {
+            Cause::GoneAway | Cause::NeverSent { .. } | Cause::Behind | Cause::Lost { .. } => {
                 if let Some(connection) = self.connections.get_mut(from)
                     && let Some(state) = self.origins.get_mut(connection.origin)
                 {
-                    connection.returned += 1;
-                    // It would only give them back again.
+                    connection.returned += u64::from(cause == Cause::GoneAway);
+                    // It would only give them back again, and out of their order. Its next report says what it takes.
                     connection.gate.shut();
                     state.refile(from, connection);
                 }

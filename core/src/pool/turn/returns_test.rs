@@ -16,6 +16,7 @@ impl Scene {
             from,
             loss,
             rank: Rank::default(),
+            alone: !loss.idempotent,
             deadline: None,
             random: 0,
         };
@@ -74,6 +75,7 @@ fn a_pause_ends_with_the_deadline() {
         from: id,
         loss: refused(2),
         rank: Rank::default(),
+        alone: true,
         deadline: Some(scene.now + Duration::from_millis(10)),
         random: 0,
     };
@@ -86,6 +88,43 @@ fn a_pause_ends_with_the_deadline() {
     );
     scene.wait(100);
     assert_eq!(scene.on(id), 1);
+}
+
+#[test]
+fn requests_of_a_connection_that_ended_go_on_the_next_one_in_their_order() {
+    let causes = [
+        Cause::Behind,
+        Cause::Lost { reused: true },
+        Cause::NeverSent { unused: false },
+    ];
+    for cause in causes {
+        let mut scene = Scene::new(PoolConfig {
+            pipelining: 4,
+            connections_max: Some(1),
+            retry_lost: true,
+            ..PoolConfig::default()
+        });
+        scene.burst(4);
+        let id = scene.connect(Multiplexing::No, Capacity::fresh(4, true));
+        scene.report(id, 0, 4, 4);
+        for request in 1..4 {
+            let loss = Loss {
+                cause,
+                idempotent: true,
+                ..refused(1)
+            };
+            scene.give_back(request, id, loss).unwrap();
+        }
+        assert_eq!(scene.on(id), 4, "{cause:?}: it gets none of them again");
+        scene.pool.handle_closed(scene.now, id);
+        scene.carry_out();
+        let next = scene.connect(Multiplexing::No, Capacity::fresh(4, true));
+        assert_eq!(
+            scene.dispatched[4..],
+            [(1, next), (2, next), (3, next)],
+            "{cause:?}"
+        );
+    }
 }
 
 #[test]

@@ -228,7 +228,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         if loss.cause == Cause::TooEarly {
             entry.request.early = Early::Never;
         }
-        entry.request.perhaps_processed |= matches!(loss.cause, Cause::Lost { .. });
+        entry.request.perhaps_processed |= matches!(loss.cause, Cause::Lost { .. } | Cause::Behind);
         if let Err((request, why)) = dispatch.give_back(now, entry.request, self.id, loss) {
             let error = match why {
                 NoRetry::Budget => error.with_note("; too many retries for its origin"),

@@ -62,6 +62,7 @@ impl Dispatch {
             from,
             loss,
             rank: request.rank,
+            alone: request.stands_alone(),
             deadline: request.queue_deadline(),
             random: random() as u32,
         };

@@ -363,6 +363,46 @@ fn connection_close_in_a_response_ends_the_connection_and_resets_what_is_behind(
 }
 
 #[test]
+fn what_is_behind_a_response_that_was_cut_is_known_to_be_behind_it() {
+    for input in [
+        "",
+        "HTTP/1.1 2",
+        "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok",
+    ] {
+        let mut script = pipelining(3);
+        for _ in 0..3 {
+            script.open(&get(), true);
+        }
+        script.received();
+        script.connection_lists(input);
+        script.ends();
+        let received = script.received();
+        let ends: Vec<_> = received
+            .iter()
+            .filter(|line| line.contains("reset"))
+            .collect();
+        assert!(!ends[0].ends_with("behind"), "{ends:?}");
+        assert_eq!(
+            ends[1..],
+            [
+                "2 reset Transport(InOrder) behind",
+                "3 reset Transport(InOrder) behind"
+            ],
+            "{input}"
+        );
+    }
+}
+
+#[test]
+fn an_answered_post_lets_others_go_behind_it() {
+    let mut script = pipelining(2);
+    script.open(&request("POST", "/", &[]), true);
+    assert_eq!(script.conn.capacity(), 0);
+    script.connection_lists("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\no");
+    assert_eq!(script.conn.capacity(), 1, "its body may still come");
+}
+
+#[test]
 fn what_is_behind_a_response_of_http_1_0_or_one_that_is_cut_with_its_close_is_unprocessed() {
     for (input, ends) in [
         ("HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok", false),

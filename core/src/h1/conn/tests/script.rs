@@ -314,7 +314,12 @@ fn describe(event: Event) -> String {
             } else {
                 ""
             };
-            format!("{} reset {by}{unprocessed}", stream.0)
+            let behind = if reset.behind && !reset.unprocessed {
+                " behind"
+            } else {
+                ""
+            };
+            format!("{} reset {by}{unprocessed}{behind}", stream.0)
         }
         Event::BodyLost { stream, reset } => format!("{} lost {:?}", stream.0, reset.by),
         Event::SendReady { stream } => format!("{} ready", stream.0),
