@@ -58,7 +58,7 @@ use crate::error::Error;
 use crate::net::address_list::TrustedPeers;
 use crate::net::listener::Listener;
 use crate::tls::Tls;
-use connection::accept::Cleartext;
+use connection::accept::{Cleartext, WorkerContext};
 use exchange::info_policy::InfoPolicy;
 use exchange::targets::Targets;
 use observe::access::AccessLog;
@@ -72,6 +72,7 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use trunkline_core::limits::Config;
+use trunkline_core::min_rate::Scarcity;
 use worker::quic::{Quic, QuicSetup};
 
 /// A server to be: where it listens, and settings.
@@ -92,13 +93,8 @@ pub struct Server<P = Port> {
     target: P,
     tls: Option<Tls>,
     workers: usize,
-    access_log: Option<AccessLog>,
-    handshake_log: Option<HandshakeLog>,
-    proxies: Option<TrustedPeers>,
-    forwarding: Option<Forwarding>,
-    keeps_targets: bool,
-    stories: Option<StoryKeeper>,
-    qlog: Option<Qlog>,
+    /// The part that is set by functions of its own; [`ready`](Server::ready) adds the other.
+    info_policy: InfoPolicy,
     memory: Option<MemoryBudget>,
     config: ServerConfig,
 }
@@ -111,13 +107,7 @@ impl<P> Server<P> {
             target,
             tls: None,
             workers: processors(),
-            access_log: None,
-            handshake_log: None,
-            proxies: None,
-            forwarding: None,
-            keeps_targets: false,
-            stories: None,
-            qlog: None,
+            info_policy: InfoPolicy::default(),
             memory: None,
             config: ServerConfig::default(),
         }
@@ -142,7 +132,7 @@ impl<P> Server<P> {
     /// not block. Not with [`BoundServer::serve_callbacks`], which refuses it. Default: no log.
     #[must_use]
     pub fn access_log(mut self, log: impl Fn(&Access<'_>) + Send + Sync + 'static) -> Self {
-        self.access_log = Some(AccessLog::new(log));
+        self.info_policy.log = Some(AccessLog::new(log));
         self
     }
     /// Calls `log` when the TLS or QUIC handshake of a client fails, on the thread that served it: it
@@ -153,7 +143,7 @@ impl<P> Server<P> {
         mut self,
         log: impl Fn(&FailedHandshake<'_>) + Send + Sync + 'static,
     ) -> Self {
-        self.handshake_log = Some(HandshakeLog::new(log));
+        self.info_policy.handshake_log = Some(HandshakeLog::new(log));
         self
     }
     /// Gives an event of `tracing` for each finished exchange and failed handshake, with the target
@@ -174,7 +164,7 @@ impl<P> Server<P> {
     /// Default: none.
     #[must_use]
     pub fn proxy_protocol(mut self, from: TrustedPeers) -> Self {
-        self.proxies = Some(from);
+        self.info_policy.proxies = Some(from);
         self
     }
     /// Requests on connections from these peers, proxies, state their client in fields: it is a [`ForwardedClient`] among their
@@ -182,14 +172,14 @@ impl<P> Server<P> {
     /// count the connection's. Not with callbacks. Default: none.
     #[must_use]
     pub fn forwarding(mut self, forwarding: Forwarding) -> Self {
-        self.forwarding = Some(forwarding);
+        self.info_policy.forwarding = Some(forwarding);
         self
     }
     /// Keeps the target of each request while its handler runs, so that [`Inspector::inspect`] lists it; an access log keeps
     /// it too. Not with callbacks. Default: false.
     #[must_use]
     pub fn keep_targets(mut self, keep: bool) -> Self {
-        self.keeps_targets = keep;
+        self.info_policy.keeps_targets = keep;
         self
     }
     /// Keeps the stories of requests that fail, or take `slow` or longer, the last [`STORIES_MAX`]: their target, when they
@@ -197,14 +187,14 @@ impl<P> Server<P> {
     /// costs an allocation or two for each request. Default: none is kept.
     #[must_use]
     pub fn keep_stories(mut self, slow: Duration) -> Self {
-        self.stories = Some(StoryKeeper::new(slow, true));
+        self.info_policy.stories = Some(StoryKeeper::new(slow, true));
         self
     }
     /// As [`keep_stories`](Self::keep_stories), from the moment that [`Inspector::keep_stories`] asks for them: until then a request costs
     /// a look at a flag.
     #[must_use]
     pub fn offer_stories(mut self, slow: Duration) -> Self {
-        self.stories = Some(StoryKeeper::new(slow, false));
+        self.info_policy.stories = Some(StoryKeeper::new(slow, false));
         self
     }
     /// Writes what becomes of HTTP/3's packets, and the frames of HTTP/2 and HTTP/3, to this file, which is emptied
@@ -216,7 +206,7 @@ impl<P> Server<P> {
     /// Names the file that cannot be written.
     #[cfg(feature = "qlog")]
     pub fn qlog(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
-        self.qlog = Some(Qlog::of_server(path.as_ref())?);
+        self.info_policy.qlog = Some(Qlog::of_server(path.as_ref())?);
         Ok(self)
     }
     /// Shares the memory of its connections with other servers of the process, in place of a budget of its own by
@@ -238,13 +228,7 @@ impl<P> Server<P> {
             target: (),
             tls: self.tls,
             workers: self.workers,
-            access_log: self.access_log,
-            handshake_log: self.handshake_log,
-            proxies: self.proxies,
-            forwarding: self.forwarding,
-            keeps_targets: self.keeps_targets,
-            stories: self.stories,
-            qlog: self.qlog,
+            info_policy: self.info_policy,
             memory: self.memory,
             config: self.config,
         };
@@ -267,7 +251,7 @@ impl Server<()> {
             )),
             (Some(quic), Some(tls)) => {
                 let address = quic.address;
-                let setups = quic.setups(tls, config, self.qlog.as_ref())?;
+                let setups = quic.setups(tls, config, self.info_policy.qlog.as_ref())?;
                 Ok((Some(address), setups))
             }
             (Some(_), None) => Err(Error::config(
@@ -289,10 +273,10 @@ impl Server<()> {
         let memory = self
             .memory
             .unwrap_or_else(|| MemoryBudget::new(&self.config));
-        let judge = self.tls.as_ref().and_then(Tls::judge).cloned();
         let counters = listeners.iter().map(|_| Arc::default()).collect();
         let commands = listeners.iter().map(|_| mpsc::unbounded_channel());
         let commands = commands.collect();
+        let tls = self.tls.as_ref();
         Ok(BoundServer {
             local_addr,
             listeners,
@@ -304,36 +288,35 @@ impl Server<()> {
                 per_address: self.config.connections_per_address_max,
             },
             shedding: self.config.shedding.clone(),
-            info_policy: InfoPolicy {
-                info: self.config.connection_info,
-                accepts: self.config.accept_events,
-                targets: Targets::new(&self.config, self.tls.as_ref()),
-                log: self.access_log,
-                handshake_log: self.handshake_log,
-                proxies: self.proxies,
-                forwarding: self.forwarding,
-                keeps_targets: self.keeps_targets,
-                stories: self.stories,
-                qlog: self.qlog,
-                quic_addr,
-                tls_reports_addresses: self.tls.as_ref().is_some_and(Tls::reports_addresses),
-                judge,
+            context: WorkerContext {
+                service: (),
+                counters: Arc::default(),
+                scarcity: Scarcity::default(),
+                info_policy: InfoPolicy {
+                    info: self.config.connection_info,
+                    accepts: self.config.accept_events,
+                    targets: Targets::new(&self.config, tls),
+                    quic_addr,
+                    tls_reports_addresses: tls.is_some_and(Tls::reports_addresses),
+                    judge: tls.and_then(Tls::judge).cloned(),
+                    ..self.info_policy
+                },
+                tls: self.tls,
+                cleartext: Cleartext {
+                    http1: self.config.http1,
+                    http2: self.config.http2,
+                },
+                extra: Arc::new(AnswerOptions {
+                    date: self.config.date,
+                    interim: self.config.interim_responses,
+                    datagrams: self.config.datagrams,
+                    alt_svc,
+                }),
+                budget_share: memory.windows,
+                send_budget_share: memory.sending,
+                config,
+                http1_config,
             },
-            tls: self.tls,
-            cleartext: Cleartext {
-                http1: self.config.http1,
-                http2: self.config.http2,
-            },
-            extra: Arc::new(AnswerOptions {
-                date: self.config.date,
-                interim: self.config.interim_responses,
-                datagrams: self.config.datagrams,
-                alt_svc,
-            }),
-            budget_share: memory.windows,
-            send_budget_share: memory.sending,
-            config,
-            http1_config,
             second: None,
         })
     }

@@ -9,49 +9,30 @@ mod route;
 
 use super::Client;
 use super::attempt;
-use super::connect::route::Route;
 use super::dispatch::{self, Dispatch};
 use super::listener::connection::ConnectionListener;
-use super::settings::policy::Policies;
 use super::settings::{ClientTimeouts, KeepAlive, Settings};
 use crate::config::{ClientConfig, response_limits, within};
-use crate::connection_info::traffic::Traffic;
 use crate::driver::event_loop::Spawner;
 use crate::driver::machine::qlog::Qlog;
-use crate::driver::quic::config::QuicSettings;
 use crate::error::Error;
-use crate::metrics::client::counters::ClientCounts;
 use crate::tls::ClientTls;
 use crate::tls::early_data::EarlyMemory;
 use http::header::USER_AGENT;
 use std::env;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use trunkline_core::limits::{Limits, Timeouts, Windows};
-use trunkline_core::pool::{
-    Alternatives, CONNECTIONS_MAX, HealthTimes, PoolConfig, PriorityClass, Protocols,
-};
+use trunkline_core::pool::{CONNECTIONS_MAX, HealthTimes, PoolConfig, PriorityClass, Protocols};
 
 /// Settings to change before `build` makes a client `C`: a [`Client`], or one of
 /// [`blocking`](crate::blocking).
 #[derive(Debug)]
 pub struct ClientBuilder<C = Client> {
     pool: PoolConfig,
-    protocols: Protocols,
-    timeouts: ClientTimeouts,
-    config: ClientConfig,
-    tls: ClientTls,
-    pub(super) route: Route,
-    health: HealthTimes,
-    connection_info: bool,
-    listener: Option<Arc<dyn ConnectionListener>>,
-    keep_alive: KeepAlive,
-    quic: QuicSettings,
-    qlog: Option<Qlog>,
-    policies: Policies,
-    spawner: Option<Arc<dyn Spawner>>,
-    assumes_http3: bool,
+    settings: Settings,
+    /// What is built.
     kind: PhantomData<fn() -> C>,
 }
 
@@ -80,9 +61,7 @@ impl<C> ClientBuilder<C> {
     fn of_kind() -> Self {
         Self {
             pool: PoolConfig::default(),
-            protocols: Protocols::H2AndH1,
-            timeouts: ClientTimeouts::default(),
-            config: ClientConfig {
+            settings: Settings::new(ClientConfig {
                 limits: response_limits(),
                 timeouts: machine_timeouts(),
                 windows: Windows::default(),
@@ -90,18 +69,7 @@ impl<C> ClientBuilder<C> {
                 sends_keep_alive: false,
                 spelled_names: false,
                 chunk_blanks: true,
-            },
-            tls: ClientTls::new(),
-            route: Route::default(),
-            health: HealthTimes::default(),
-            connection_info: false,
-            listener: None,
-            keep_alive: KeepAlive::default(),
-            quic: QuicSettings::default(),
-            qlog: None,
-            policies: Policies::new(),
-            spawner: None,
-            assumes_http3: false,
+            }),
             kind: PhantomData,
         }
     }
@@ -117,7 +85,7 @@ impl<C> ClientBuilder<C> {
     /// Names the file that cannot be written.
     #[cfg(feature = "qlog")]
     pub fn qlog(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
-        self.qlog = Some(Qlog::create(
+        self.settings.qlog = Some(Qlog::create(
             path.as_ref(),
             trunkline_core::http::Side::Client,
         )?);
@@ -147,29 +115,29 @@ impl<C> ClientBuilder<C> {
     /// Default: false.
     #[must_use]
     pub fn sends_keep_alive(mut self, reports: bool) -> Self {
-        self.config.sends_keep_alive = reports;
+        self.settings.config.sends_keep_alive = reports;
         self
     }
     /// Whether the names of fields of HTTP/1.1 responses are kept as they are spelled too
     /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
     #[must_use]
     pub fn spelled_names(mut self, keeps: bool) -> Self {
-        self.config.spelled_names = keeps;
+        self.settings.config.spelled_names = keeps;
         self
     }
     /// Whether blanks behind the size of a chunk of HTTP/1.1 and in its extensions are passed over, as old servers pad them;
     /// otherwise they end the body with an error. Default true.
     #[must_use]
     pub fn chunk_blanks(mut self, passed_over: bool) -> Self {
-        self.config.chunk_blanks = passed_over;
+        self.settings.config.chunk_blanks = passed_over;
         self
     }
     /// The ceiling of the requests in flight on one HTTP/2 or HTTP/3 connection, at least 1. A lower limit of
     /// the peer replaces it. Default 100, and 256 for HTTP/3.
     #[must_use]
     pub fn max_concurrent_streams(mut self, streams: u32) -> Self {
-        self.config.limits.concurrent_streams_max = streams;
-        self.config.limits.request_streams_max = streams;
+        self.settings.config.limits.concurrent_streams_max = streams;
+        self.settings.config.limits.request_streams_max = streams;
         self
     }
     /// The versions to offer. Default: HTTP/2, else HTTP/1.1. [`Protocols::All`] adds HTTP/3 where
@@ -182,13 +150,13 @@ impl<C> ClientBuilder<C> {
     #[doc(alias = "http2_prior_knowledge")]
     #[doc(alias = "http3_prior_knowledge")]
     pub fn protocols(mut self, protocols: Protocols) -> Self {
-        self.protocols = protocols;
+        self.settings.protocols = protocols;
         self
     }
     /// How long each phase may take.
     #[must_use]
     pub fn timeouts(mut self, timeouts: ClientTimeouts) -> Self {
-        self.timeouts = timeouts;
+        self.settings.timeouts = timeouts;
         self
     }
     /// An idle connection is closed after this, or up to a tenth earlier. Default 60 s.
@@ -258,20 +226,20 @@ impl<C> ClientBuilder<C> {
     /// How long an HTTP/2 or HTTP/3 peer may be silent. Each time from 1 ms, `dead` not below `suspect`.
     #[must_use]
     pub fn health(mut self, times: HealthTimes) -> Self {
-        self.health = times;
+        self.settings.health = times;
         self
     }
     /// Each response carries a [`ConnectionUse`](super::ConnectionUse) among its extensions. It
     /// costs three allocations per response. Default: false.
     #[must_use]
     pub fn connection_info(mut self, on: bool) -> Self {
-        self.connection_info = on;
+        self.settings.connection_info = on;
         self
     }
     /// Calls `listener` for every connection that is opened or closed.
     #[must_use]
     pub fn connection_listener(mut self, listener: Arc<dyn ConnectionListener>) -> Self {
-        self.listener = Some(listener);
+        self.settings.listener = Some(listener);
         self
     }
     /// How the `keep-alive: timeout` of an HTTP/1.1 peer is applied: its connection is closed
@@ -280,33 +248,33 @@ impl<C> ClientBuilder<C> {
     /// [`idle_timeout`](Self::idle_timeout) there, without its spread. Default 600 s and 2 s.
     #[must_use]
     pub fn keep_alive(mut self, max: Duration, margin: Duration) -> Self {
-        self.keep_alive = KeepAlive { max, margin };
+        self.settings.keep_alive = KeepAlive { max, margin };
         self
     }
     /// Bounds on what a peer may make us hold or do. `pipelining` and `concurrent_streams_max`
     /// stay what the methods of this builder say.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
-        let concurrent_streams_max = self.config.limits.concurrent_streams_max;
-        self.config.limits = limits.with_concurrent_streams_max(concurrent_streams_max);
+        let concurrent_streams_max = self.settings.config.limits.concurrent_streams_max;
+        self.settings.config.limits = limits.with_concurrent_streams_max(concurrent_streams_max);
         self
     }
     /// Receive windows.
     #[must_use]
     pub fn windows(mut self, windows: Windows) -> Self {
-        self.config.windows = windows;
+        self.settings.config.windows = windows;
         self
     }
     /// TLS settings: trusted roots and the client's certificate.
     #[must_use]
     pub fn tls(mut self, tls: ClientTls) -> Self {
-        self.tls = tls;
+        self.settings.tls = tls;
         self
     }
     /// Runs the client's tasks. Default: the tokio runtime of the request that needs them.
     #[must_use]
     pub fn spawner(mut self, spawner: Arc<dyn Spawner>) -> Self {
-        self.spawner = Some(spawner);
+        self.settings.spawner = Some(spawner);
         self
     }
     /// The client of the settings, whose ranges are checked.
@@ -317,7 +285,7 @@ impl<C> ClientBuilder<C> {
             ("pipelining", self.pool.pipelining),
             (
                 "max_concurrent_streams",
-                self.config.limits.concurrent_streams_max,
+                self.settings.config.limits.concurrent_streams_max,
             ),
         ];
         for (name, value) in at_least_one {
@@ -326,19 +294,21 @@ impl<C> ClientBuilder<C> {
             }
         }
         self.check_pool()?;
-        self.config.limits.pipelining = self.pool.pipelining;
-        self.config.check()?;
-        self.policies.check()?;
-        self.route.read_environment(|name| env::var_os(name));
-        self.route.check()?;
+        self.settings.config.limits.pipelining = self.pool.pipelining;
+        self.settings.config.check()?;
+        self.settings.policies.check()?;
+        self.settings
+            .route
+            .read_environment(|name| env::var_os(name));
+        self.settings.route.check()?;
         Ok(self.assemble(None))
     }
 
     /// The times that are set: the name of each and the least that it may be.
     fn times(&mut self) -> impl Iterator<Item = (&'static str, &mut Duration, Duration)> {
         let least = Duration::from_millis(1);
-        let (pool, timeouts) = (&mut self.pool, &mut self.timeouts);
-        let (health, keep_alive) = (&mut self.health, &mut self.keep_alive);
+        let (pool, timeouts) = (&mut self.pool, &mut self.settings.timeouts);
+        let (health, keep_alive) = (&mut self.settings.health, &mut self.settings.keep_alive);
         let least_dead = health.suspect.max(least);
         let times = [
             ("idle_timeout", pool.idle_timeout.as_mut(), least),
@@ -398,8 +368,10 @@ impl<C> ClientBuilder<C> {
 
     /// For settings that are known to be good, except for the environment: an error of it is one of every request.
     pub(super) fn build_checked(mut self) -> Client {
-        self.route.read_environment(|name| env::var_os(name));
-        let unusable = self.route.check().err();
+        self.settings
+            .route
+            .read_environment(|name| env::var_os(name));
+        let unusable = self.settings.route.check().err();
         self.assemble(unusable)
     }
 
@@ -408,33 +380,16 @@ impl<C> ClientBuilder<C> {
         for (_, time, _) in self.times() {
             *time = within(*time);
         }
-        self.pool.no_exchange_timeout = self.timeouts.headers;
-        if let Some(agent) = self.policies.fields.get(USER_AGENT) {
-            self.route.proxies.name_agent(agent.as_bytes());
+        self.pool.no_exchange_timeout = self.settings.timeouts.headers;
+        if let Some(agent) = self.settings.policies.fields.get(USER_AGENT) {
+            self.settings.route.proxies.name_agent(agent.as_bytes());
         }
         // 0 would mean that nothing is spread.
         self.pool.seed = dispatch::random().max(1);
-        let settings = Settings {
-            protocols: self.protocols,
-            timeouts: self.timeouts,
-            config: self.config,
-            tls: self.tls,
-            route: self.route,
-            health: self.health,
-            connection_info: self.connection_info,
-            listener: listened(self.listener),
-            keep_alive: self.keep_alive,
-            early_data: self.quic.early_data.then(EarlyMemory::default),
-            quic: self.quic,
-            qlog: self.qlog,
-            spawner: self.spawner,
-            assumes_http3: self.assumes_http3,
-            alternatives: Mutex::new(Alternatives::new()),
-            policies: self.policies,
-            counts: ClientCounts::default(),
-            traffic: Traffic::default(),
-            unusable,
-        };
+        let mut settings = self.settings;
+        settings.listener = listened(settings.listener);
+        settings.early_data = settings.quic.early_data.then(EarlyMemory::default);
+        settings.unusable = unusable;
         Client {
             dispatch: Arc::new(Dispatch::new(settings, self.pool, attempt::spawn)),
         }

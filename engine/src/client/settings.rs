@@ -56,6 +56,30 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// The default settings, with this configuration of the machines.
+    pub(super) fn new(config: ClientConfig) -> Self {
+        Self {
+            protocols: Protocols::H2AndH1,
+            timeouts: ClientTimeouts::default(),
+            config,
+            tls: ClientTls::new(),
+            route: Route::default(),
+            health: HealthTimes::default(),
+            connection_info: false,
+            listener: None,
+            keep_alive: KeepAlive::default(),
+            quic: QuicSettings::default(),
+            qlog: None,
+            spawner: None,
+            assumes_http3: false,
+            early_data: None,
+            alternatives: Mutex::new(Alternatives::new()),
+            policies: Policies::new(),
+            counts: ClientCounts::default(),
+            traffic: Traffic::default(),
+            unusable: None,
+        }
+    }
     /// Knowledge of HTTP/3 at origins.
     pub(super) fn alternatives(&self) -> MutexGuard<'_, Alternatives> {
         // No code panics while it holds the lock.

@@ -12,13 +12,13 @@ impl<C> ClientBuilder<C> {
     /// nothing answers over QUIC that costs the 200 ms, once a minute at first. Default: false.
     #[must_use]
     pub fn assume_http3(mut self, on: bool) -> Self {
-        self.assumes_http3 = on;
+        self.settings.assumes_http3 = on;
         self
     }
     /// The congestion controller of HTTP/3 connections. Default: [`Congestion::Cubic`].
     #[must_use]
     pub fn quic_congestion(mut self, congestion: Congestion) -> Self {
-        self.quic.congestion = congestion;
+        self.settings.quic.congestion = congestion;
         self
     }
     /// Whether HTTP/3 requests may go out with the handshake of a resumed session (0-RTT, RFC 8446
@@ -30,7 +30,7 @@ impl<C> ClientBuilder<C> {
     /// [`Client::early_data`](crate::Client::early_data) counts the outcomes. Default: false.
     #[must_use]
     pub fn early_data(mut self, early_data: bool) -> Self {
-        self.quic.early_data = early_data;
+        self.settings.quic.early_data = early_data;
         self
     }
     /// Whether HTTP datagrams (RFC 9297) are announced over HTTP/3. The answer to an extended CONNECT
@@ -39,7 +39,7 @@ impl<C> ClientBuilder<C> {
     /// because nothing else gives datagrams a meaning.
     #[must_use]
     pub fn datagrams(mut self, on: bool) -> Self {
-        self.config.datagrams = on;
+        self.settings.config.datagrams = on;
         self
     }
 }

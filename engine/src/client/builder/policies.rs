@@ -12,11 +12,11 @@ impl<C> ClientBuilder<C> {
     #[must_use]
     pub fn default_headers(mut self, fields: HeaderMap) -> Self {
         for name in fields.keys() {
-            self.policies.fields.remove(name);
+            self.settings.policies.fields.remove(name);
         }
         for name in fields.keys() {
             for value in fields.get_all(name) {
-                self.policies.fields.append(name, value.clone());
+                self.settings.policies.fields.append(name, value.clone());
             }
         }
         self
@@ -24,7 +24,7 @@ impl<C> ClientBuilder<C> {
     /// The `user-agent` of every request that has none itself. Default: the field is not sent.
     #[must_use]
     pub fn user_agent(mut self, value: impl AsRef<str>) -> Self {
-        self.policies.set_user_agent(value.as_ref());
+        self.settings.policies.set_user_agent(value.as_ref());
         self
     }
     /// Which redirects are followed, of all requests of the client:
@@ -32,7 +32,7 @@ impl<C> ClientBuilder<C> {
     /// service. Default: up to 10.
     #[must_use]
     pub fn redirect(mut self, policy: RedirectPolicy) -> Self {
-        self.policies.redirects = policy;
+        self.settings.policies.redirects = policy;
         self
     }
     /// Which requests are sent again after errors and statuses that say "later". Default: those that no
@@ -40,8 +40,8 @@ impl<C> ClientBuilder<C> {
     #[must_use]
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         match Retries::new(policy, Instant::now()) {
-            Ok(retries) => self.policies.retries = Some(retries),
-            Err(error) => self.policies.refuse(error),
+            Ok(retries) => self.settings.policies.retries = Some(retries),
+            Err(error) => self.settings.policies.refuse(error),
         }
         self
     }
@@ -53,7 +53,7 @@ impl<C> ClientBuilder<C> {
     /// `decompression`; without it true is an error of `build`.
     #[must_use]
     pub fn decompression(mut self, on: bool) -> Self {
-        self.policies.decompresses = on;
+        self.settings.policies.decompresses = on;
         self
     }
     /// Keeps the cookies of responses, and sends them with later requests, in a
@@ -61,7 +61,7 @@ impl<C> ClientBuilder<C> {
     #[cfg(feature = "cookies")]
     #[must_use]
     pub fn cookie_store(mut self, on: bool) -> Self {
-        self.policies.cookies = match on {
+        self.settings.policies.cookies = match on {
             true => Some(std::sync::Arc::new(crate::client::Jar::default())),
             false => None,
         };
@@ -74,28 +74,28 @@ impl<C> ClientBuilder<C> {
         mut self,
         store: std::sync::Arc<impl crate::client::CookieStore>,
     ) -> Self {
-        self.policies.cookies = Some(store);
+        self.settings.policies.cookies = Some(store);
         self
     }
     /// Whether only `https` URLs are requested: another one, of a request or a redirect, is an error of kind
     /// [`ErrorKind::Config`](crate::ErrorKind::Config), and nothing is sent. Default: false.
     #[must_use]
     pub fn https_only(mut self, on: bool) -> Self {
-        self.policies.https_only = on;
+        self.settings.policies.https_only = on;
         self
     }
     /// How long all of a request may take, the response's body, redirects and retries included:
     /// [`ClientTimeouts::total`](crate::client::ClientTimeouts::total). From 1 ms; more than 366 days count as 366 days. Default: none.
     #[must_use]
     pub fn timeout(mut self, total: Duration) -> Self {
-        self.timeouts.total = Some(total);
+        self.settings.timeouts.total = Some(total);
         self
     }
     /// How long one attempt at a connection may take:
     /// [`ClientTimeouts::connect`](crate::client::ClientTimeouts::connect). From 1 ms; more than 366 days count as 366 days. Default 10 s.
     #[must_use]
     pub fn connect_timeout(mut self, connect: Duration) -> Self {
-        self.timeouts.connect = Some(connect);
+        self.settings.timeouts.connect = Some(connect);
         self
     }
     /// How long a server may be silent, before its response and within its body:
@@ -103,8 +103,8 @@ impl<C> ClientBuilder<C> {
     /// [`body`](crate::client::ClientTimeouts::body). From 1 ms; more than 366 days count as 366 days. Default 300 s.
     #[must_use]
     pub fn read_timeout(mut self, silence: Duration) -> Self {
-        self.timeouts.headers = Some(silence);
-        self.timeouts.body = Some(silence);
+        self.settings.timeouts.headers = Some(silence);
+        self.settings.timeouts.body = Some(silence);
         self
     }
 }

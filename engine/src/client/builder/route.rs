@@ -40,7 +40,8 @@ impl<C> ClientBuilder<C> {
             addresses: to.into_addresses(),
             keeps_port,
         };
-        self.route
+        self.settings
+            .route
             .overrides
             .insert(host.to_ascii_lowercase().into(), to);
         self
@@ -50,7 +51,7 @@ impl<C> ClientBuilder<C> {
     /// [`SystemResolver`](crate::client::SystemResolver) asks for no records.
     #[must_use]
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
-        self.route.resolver = Arc::new(resolver);
+        self.settings.route.resolver = Arc::new(resolver);
         self
     }
     /// Makes the connections in place of the engine. Resolver, addresses, certificates and HTTP/3 are not
@@ -58,14 +59,14 @@ impl<C> ClientBuilder<C> {
     /// [`Protocols::H3Only`](crate::client::Protocols::H3Only) of the first request.
     #[must_use]
     pub fn connector(mut self, connector: impl Connector) -> Self {
-        self.route.connector = Some(Arc::new(connector));
+        self.settings.route.connector = Some(Arc::new(connector));
         self
     }
     /// The head start that one address has over the next (RFC 8305 section 5). From 10 ms to 2 s,
     /// default 250 ms.
     #[must_use]
     pub fn attempt_delay(mut self, delay: Duration) -> Self {
-        self.route.attempt_delay = delay;
+        self.settings.route.attempt_delay = delay;
         self
     }
     /// Connects every origin through the Unix socket at this path. Where there is none when a connection
@@ -74,7 +75,7 @@ impl<C> ClientBuilder<C> {
     #[cfg(unix)]
     #[must_use]
     pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
-        self.route.unix_socket = Some(path.into());
+        self.settings.route.unix_socket = Some(path.into());
         self
     }
     /// Connects the origins of one host through the Unix socket at this path, as
@@ -83,14 +84,14 @@ impl<C> ClientBuilder<C> {
     #[must_use]
     pub fn unix_socket_for(mut self, host: &str, path: impl Into<PathBuf>) -> Self {
         let host = host.to_ascii_lowercase().into();
-        self.route.unix_sockets.insert(host, path.into());
+        self.settings.route.unix_sockets.insert(host, path.into());
         self
     }
     /// The address to connect from. Only peers of its family are reached; `0.0.0.0` and `::` choose
     /// the family and nothing else.
     #[must_use]
     pub fn local_address(mut self, address: IpAddr) -> Self {
-        self.route.local_address = Some(address);
+        self.settings.route.local_address = Some(address);
         self
     }
     /// Begins each connection to an origin with a header of the PROXY protocol that names the connection's own addresses, as
@@ -98,14 +99,14 @@ impl<C> ClientBuilder<C> {
     /// none. Default: none.
     #[must_use]
     pub fn proxy_protocol(mut self, version: ProxyHeaderVersion) -> Self {
-        self.route.header = Some(version);
+        self.settings.route.header = Some(version);
         self
     }
     /// Lets the kernel ask a peer that is silent for this long whether it is there, and as often
     /// again. From 1 s to 32,767 s (what Linux takes). Default: it does not ask.
     #[must_use]
     pub fn tcp_keepalive(mut self, silence: impl Into<Option<Duration>>) -> Self {
-        self.route.keepalive = silence.into();
+        self.settings.route.keepalive = silence.into();
         self
     }
     /// Reaches every origin through this proxy: `scheme://[user:password@]host[:port]`, the scheme
@@ -115,22 +116,24 @@ impl<C> ClientBuilder<C> {
     /// `http` requests go to an HTTP proxy in absolute form, everything else through a tunnel.
     #[must_use]
     pub fn proxy(mut self, url: &str) -> Self {
-        let proxy = self.route.accept(Proxy::parse("proxy", url)).map(Arc::new);
-        self.route.proxies.for_http.clone_from(&proxy);
-        self.route.proxies.for_https = proxy;
-        self.route.proxy_given = true;
+        let route = &mut self.settings.route;
+        let proxy = route.accept(Proxy::parse("proxy", url)).map(Arc::new);
+        route.proxies.for_http.clone_from(&proxy);
+        route.proxies.for_https = proxy;
+        route.proxy_given = true;
         self
     }
     /// Reaches the origins of one scheme through this proxy, which is written as for
     /// [`proxy`](Self::proxy).
     #[must_use]
     pub fn proxy_for(mut self, scheme: Scheme, url: &str) -> Self {
-        let proxy = self.route.accept(Proxy::parse("proxy", url)).map(Arc::new);
+        let route = &mut self.settings.route;
+        let proxy = route.accept(Proxy::parse("proxy", url)).map(Arc::new);
         match scheme {
-            Scheme::Http => self.route.proxies.for_http = proxy,
-            Scheme::Https => self.route.proxies.for_https = proxy,
+            Scheme::Http => route.proxies.for_http = proxy,
+            Scheme::Https => route.proxies.for_https = proxy,
         }
-        self.route.proxy_given = true;
+        route.proxy_given = true;
         self
     }
     /// Reaches origins through the proxies that the environment names: `http_proxy`,
@@ -139,17 +142,18 @@ impl<C> ClientBuilder<C> {
     #[must_use]
     pub fn proxy_from_env(mut self) -> Self {
         if let Some(found) = self
+            .settings
             .route
             .accept(env::proxies(|name| std::env::var_os(name)))
         {
-            self.route.proxies = Proxies {
+            self.settings.route.proxies = Proxies {
                 for_http: found.for_http,
                 for_https: found.for_https,
                 bypass: found.bypass,
-                ..mem::take(&mut self.route.proxies)
+                ..mem::take(&mut self.settings.route.proxies)
             };
-            self.route.proxy_given = false;
-            self.route.environment = false;
+            self.settings.route.proxy_given = false;
+            self.settings.route.environment = false;
         }
         self
     }
@@ -158,7 +162,7 @@ impl<C> ClientBuilder<C> {
     /// are reached without them then. Default: true.
     #[must_use]
     pub fn environment_proxies(mut self, on: bool) -> Self {
-        self.route.environment = on;
+        self.settings.route.environment = on;
         self
     }
     /// The hosts reached without a proxy, separated by commas: names (with every name below them),
@@ -166,8 +170,8 @@ impl<C> ClientBuilder<C> {
     /// `:port`; `*` is every host. Replaces what the environment says.
     #[must_use]
     pub fn no_proxy(mut self, list: &str) -> Self {
-        if let Some(bypass) = self.route.accept(Bypass::parse("no_proxy", list)) {
-            self.route.proxies.bypass = bypass;
+        if let Some(bypass) = self.settings.route.accept(Bypass::parse("no_proxy", list)) {
+            self.settings.route.proxies.bypass = bypass;
         }
         self
     }
@@ -183,36 +187,36 @@ impl<C> ClientBuilder<C> {
                  it must be visible ASCII and spaces",
             )
         });
-        self.route.proxies.authorization = self.route.accept(valid);
+        self.settings.route.proxies.authorization = self.settings.route.accept(valid);
         self
     }
     /// A further field for HTTP proxies, on every request that is forwarded and on every CONNECT. A
     /// field of the same name that a forwarded request brings takes its place.
     #[must_use]
     pub fn proxy_header(mut self, name: &str, value: &str) -> Self {
-        if let Some(field) = self.route.accept(proxy_field(name, value)) {
-            self.route.proxies.fields.push(field);
+        if let Some(field) = self.settings.route.accept(proxy_field(name, value)) {
+            self.settings.route.proxies.fields.push(field);
         }
         self
     }
     /// The name that the certificate of an `https` proxy must have. Default: its host.
     #[must_use]
     pub fn proxy_server_name(mut self, name: &str) -> Self {
-        self.route.proxies.server_name = Some(name.into());
+        self.settings.route.proxies.server_name = Some(name.into());
         self
     }
     /// Tunnels `http` requests too (CONNECT), so that an HTTP proxy neither reads nor changes
     /// them. Many proxies allow tunnels to port 443 only. Default: no.
     #[must_use]
     pub fn proxy_always_tunnels(mut self, always: bool) -> Self {
-        self.route.proxies.always_tunnel = always;
+        self.settings.route.proxies.always_tunnel = always;
         self
     }
     /// TLS settings for `https` proxies. Default: the platform's roots, independent of
     /// [`tls`](Self::tls).
     #[must_use]
     pub fn proxy_tls(mut self, tls: ClientTls) -> Self {
-        self.route.proxy_tls = tls;
+        self.settings.route.proxy_tls = tls;
         self
     }
 }

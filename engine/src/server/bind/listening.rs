@@ -11,8 +11,7 @@ use crate::net::byte_stream::ByteStream;
 use crate::net::listener::{AcceptedSocket, Listener};
 use crate::server::callbacks::Callbacks;
 use crate::server::callbacks::serve::CallbackServer;
-use crate::server::connection::accept::{Cleartext, WorkerContext};
-use crate::server::exchange::info_policy::InfoPolicy;
+use crate::server::connection::accept::WorkerContext;
 use crate::server::exchange::serve::{Exchanging, Serve};
 use crate::server::no_worker;
 use crate::server::observe::counters::{Counters, MetricsReader};
@@ -20,12 +19,10 @@ use crate::server::observe::metrics::Metrics;
 use crate::server::registry::Allowed;
 use crate::server::registry::places::ConnectionPlaces;
 use crate::server::registry::shedding::AddressRates;
-use crate::server::response::AnswerOptions;
 use crate::server::worker::quic::QuicSetup;
 use crate::server::worker::second::{Second, SecondLink};
 use crate::server::worker::spawn::SpawnConnections;
 use crate::server::worker::{self, WorkerCommand, WorkerConfig};
-use crate::tls::Tls;
 use std::fmt;
 use std::io;
 use std::iter;
@@ -35,8 +32,6 @@ use std::sync::mpsc as std_mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
-use trunkline_core::credit::BudgetShare;
-use trunkline_core::limits::Config;
 
 /// The way to a worker, and the worker's end of it.
 pub(in crate::server) type WorkerQueue = (
@@ -53,16 +48,10 @@ pub struct BoundServer<A = SocketAddr> {
     pub(in crate::server) counters: Vec<Arc<Counters>>,
     /// One for each listener: they are there before the workers, for [`inspector`](Self::inspector).
     pub(in crate::server) commands: Vec<WorkerQueue>,
-    pub(in crate::server) tls: Option<Tls>,
-    pub(in crate::server) config: Arc<Config>,
-    pub(in crate::server) http1_config: Arc<Config>,
     pub(in crate::server) allowed: Allowed,
     pub(in crate::server) shedding: Shedding,
-    pub(in crate::server) info_policy: InfoPolicy,
-    pub(in crate::server) cleartext: Cleartext,
-    pub(in crate::server) extra: Arc<AnswerOptions>,
-    pub(in crate::server) budget_share: Arc<BudgetShare>,
-    pub(in crate::server) send_budget_share: Arc<BudgetShare>,
+    /// State of all workers; [`shared`](Self::shared) adds the counters and the scarcity of one.
+    pub(in crate::server) context: WorkerContext<()>,
     pub(in crate::server) second: Option<Second>,
 }
 
@@ -80,12 +69,12 @@ impl<A> BoundServer<A> {
         let second = second.map(|second| Arc::clone(&second.counters));
         MetricsReader {
             workers: self.counters.iter().cloned().chain(second).collect(),
-            windows: vec![Arc::clone(&self.budget_share)],
-            stories: (self.info_policy.stories.iter())
+            windows: vec![Arc::clone(&self.context.budget_share)],
+            stories: (self.context.info_policy.stories.iter())
                 .map(|stories| Arc::clone(&stories.kept))
                 .collect(),
             process_memory_max: self.shedding.process_memory_max,
-            sending: vec![Arc::clone(&self.send_budget_share)],
+            sending: vec![Arc::clone(&self.context.send_budget_share)],
         }
     }
     /// A reader of the connections, of which there are none before the server serves.
@@ -111,14 +100,14 @@ impl<A> BoundServer<A> {
         ),
         Error,
     > {
-        if self.info_policy.log.is_some() {
+        if self.context.info_policy.log.is_some() {
             return Err(Error::config(
                 "access_log is set, and callbacks serve: they get every exchange themselves, \
                  and no log is written; leave access_log out",
             ));
         }
         let (commands, receiver) = self.commands.pop().ok_or_else(no_worker)?;
-        let service = CallbackServer::new(callbacks, &self.extra);
+        let service = CallbackServer::new(callbacks, &self.context.extra);
         let (listener, setup) = (
             self.listeners.pop().ok_or_else(no_worker)?,
             self.setups.pop(),
@@ -212,19 +201,12 @@ impl<A> BoundServer<A> {
         places: &ConnectionPlaces,
         service: S,
     ) -> WorkerContext<S> {
-        WorkerContext {
-            service,
-            tls: self.tls.clone(),
-            config: Arc::clone(&self.config),
-            http1_config: Arc::clone(&self.http1_config),
+        let context = WorkerContext {
             counters,
-            budget_share: Arc::clone(&self.budget_share),
-            send_budget_share: Arc::clone(&self.send_budget_share),
             scarcity: places.scarcity.clone(),
-            info_policy: self.info_policy.clone(),
-            cleartext: self.cleartext,
-            extra: Arc::clone(&self.extra),
-        }
+            ..self.context.clone()
+        };
+        context.serving(service)
     }
 }
 

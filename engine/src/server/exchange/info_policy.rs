@@ -10,7 +10,7 @@ use crate::tls::Judge;
 use std::net::SocketAddr;
 
 /// Which facts of a connection handlers, logs and listeners need.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::server) struct InfoPolicy {
     /// Requests carry it.
     pub(in crate::server) info: bool,

@@ -7,16 +7,17 @@ use crate::tls::Tls;
 use trunkline_core::http::{HostRule, SchemeRule, TargetRule};
 
 /// The server's settings for the targets of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::server) struct Targets {
     scheme_from_gateway: bool,
     sni: Sni,
 }
 
 /// How SNI restricts the requests of its connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Sni {
     /// Nothing.
+    #[default]
     Ignored,
     /// They are for the named host, if one was named.
     Binds,
