@@ -32,7 +32,7 @@ use trunkline_core::pool::{CONNECTIONS_MAX, HealthTimes, PoolConfig, PriorityCla
 pub struct ClientBuilder<C = Client> {
     pool: PoolConfig,
     settings: Settings,
-    /// What is built.
+    /// The kind of client that is built.
     kind: PhantomData<fn() -> C>,
 }
 
