@@ -257,6 +257,7 @@ export const differences = {
   },
   'client generated': {
     'proxies: *: an interim head first, *': { reason: 'interim heads come before the answer, also of a proxy (RFC 9110 section 15.2)', of: ['client: ', 'proxy: ', 'origin: '], programs: 14 },
+    'tunnels: *: an interim head first': { reason: 'interim heads come before the answer (RFC 9110 section 15.2): undici takes one for the answer', of: ['client: '], programs: 12 },
     'proxies: *: an end *the head, *': { reason: PROXY_WHY, of: ['client: first', 'proxy: '], programs: 42 },
     'proxies: fields, *: fields, some': { reason: 'a field of a request takes the place of the one that the proxy gets else', of: ['proxy: '], programs: 2 },
     'proxies: *: what is no HTTP, *': { reason: PROXY_WHY, of: ['client: first'], programs: 14 },

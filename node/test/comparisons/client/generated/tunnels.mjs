@@ -21,6 +21,7 @@ const SERVERS = {
   'an echo': echo,
   'an end at once': (socket, face) => { socket.end(HEADS[face]) },
   'bytes in front of those of the client': (socket, face) => { socket.write(`${HEADS[face]}early`); socket.pipe(socket) },
+  'an interim head first': (socket, face) => { socket.write('HTTP/1.1 103 Early Hints\r\nx-own: early\r\n\r\n'); echo(socket, face) },
   'the connection ends before the head': socket => { socket.destroy() },
   'the connection ends in the head': (socket, face) => { socket.end(HEADS[face].slice(0, -4)) },
   '404': socket => { socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 2\r\n\r\nno') },
