@@ -201,7 +201,7 @@ export class Http2SecureServer extends serving(tls.Server, https.Server) {
   constructor (options?: Http2SecureServerOptions, listener?: Listener) {
     const own = checked(options)
     if (own.ALPNCallback == null) own.ALPNProtocols = own.allowHTTP1 === true ? ['h2', 'http/1.1'] : ['h2']
-    super(own)
+    super({ ...(own.requests === 'http' ? { noDelay: true } : {}), ...own } as Http2SecureServerOptions)
     // Node's own listener would begin a handshake on our connection events.
     this.removeAllListeners('connection')
     const { SNICallback, ALPNCallback, ...others } = own

@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { SETS, programsOf } from './sets.mjs'
 import { displayed } from './sides.mjs'
+import { cert, key } from '../support/certificates/certificate.mjs'
 
 /** How long the ends of a program of undici's API have to part. */
 const PARTING_MS_MAX = 2000
@@ -29,10 +30,17 @@ const load = {
   },
   async 'node:http' () {
     const { default: http } = await import('node:http')
-    if (!isOurs) return http
-    const { createServer } = await import('trunkline')
-    const ours = (options, listener) => typeof options === 'function' ? createServer({ requests: 'http' }, options) : createServer({ requests: 'http', ...options }, listener)
-    return { ...http, createServer: ours }
+    const { createServer, createSecureServer } = isOurs ? await import('trunkline') : { createServer: http.createServer, createSecureServer: (await import('node:https')).createServer }
+    const own = { ...(isOurs ? { requests: 'http', allowHTTP1: true } : {}), ...(set.isSecure === true ? { cert, key } : {}) }
+    const make = set.isSecure === true ? createSecureServer : createServer
+    return { ...http, createServer: (options, listener) => typeof options === 'function' ? make(own, options) : make({ ...own, ...options }, listener) }
+  },
+  // HTTP/1.1 beside HTTP/2: requests are node:http's, and the server is node:http2's.
+  async allowHTTP1 () {
+    const { default: http } = await import('node:http')
+    const { createSecureServer } = isOurs ? await import('trunkline') : (await import('node:http2')).default
+    const own = { cert, key, allowHTTP1: true }
+    return { ...http, createServer: (options, listener) => typeof options === 'function' ? createSecureServer(own, options) : createSecureServer({ ...own, ...options }, listener) }
   },
   async 'node:http2' () {
     if (!isOurs) return (await import('node:http2')).default

@@ -9,7 +9,7 @@ export const page = new URL('../../../docs/guide/node-differences.md', import.me
 const OF = {
   client: ['client', 'client documented', 'client by page', 'client cases', 'client throws', 'client generated', 'client of each line, undici 8', 'client stacked', 'fetch generated'],
   server: ['server', 'server generated', 'server by sequence'],
-  http: ['server of node:http'],
+  http: ['server of node:http', 'server of node:https', 'server with allowHTTP1'],
   connect: ['connect generated', 'connect by sequence'],
   serve: ['serve']
 }
@@ -21,7 +21,8 @@ function table (sets) {
     for (const [key, value] of Object.entries(differences[set])) {
       const { reason, lines } = entryOf(value)
       const label = lines.length === 0 ? key : `${key} (Node ${lines.join(', ')})`
-      rows.set(reason, [...rows.get(reason) ?? [], label])
+      const labels = rows.get(reason) ?? []
+      if (!labels.includes(label)) rows.set(reason, [...labels, label])
     }
   }
   const cell = text => text.replaceAll('|', '\\|').replaceAll('*', '\\*')

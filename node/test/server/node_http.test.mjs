@@ -382,3 +382,29 @@ for (const [name, make] of Object.entries({ 'node:http': () => http.createServer
     assert.equal((await written).code, 'ERR_STREAM_DESTROYED')
   })
 }
+
+for (const act of ['destroy', 'socket']) {
+  test(`a head that flushHeaders has asked for goes, also where its response is destroyed in the same turn: ${act}`, async t => {
+    for (const engine of ['inline', 'threads']) {
+      const server = createServer({ requests: 'http', engine }, (request, response) => {
+        response.flushHeaders()
+        if (act === 'destroy') response.destroy()
+        else request.socket.destroy()
+      })
+      assert.match(await answerTo(await listening(t, server), `GET / HTTP/1.1\r\n${HOST}\r\n`), /^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n$/)
+    }
+  })
+}
+
+test('IncomingMessage and ServerResponse beside allowHTTP1 are the classes of requests of HTTP/1.1', async t => {
+  class Incoming extends http.IncomingMessage {}
+  class Outgoing extends http.ServerResponse {}
+  const server = createSecureServer({ cert, key, allowHTTP1: true, IncomingMessage: Incoming, ServerResponse: Outgoing }, (request, response) => {
+    response.end(`${request.constructor.name} ${response.constructor.name}`)
+  })
+  const port = await listening(t, server)
+  const [answer] = await once(https.get({ port, host: '127.0.0.1', ca: cert, servername: 'localhost', agent: false }), 'response')
+  let text = ''
+  for await (const piece of answer) text += piece
+  assert.equal(text, 'Incoming Outgoing')
+})

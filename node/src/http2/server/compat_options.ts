@@ -78,6 +78,8 @@ export interface Offer {
 /** A server of node:net or node:tls, with the members by which it bounds connections. */
 export interface OwnServer extends EventEmitter {
   timeout: number
+  /** Whether the sockets of its connections stay open for writing behind the end of their client. */
+  allowHalfOpen?: boolean
   headersTimeout?: number
   requestTimeout?: number
   keepAliveTimeout?: number

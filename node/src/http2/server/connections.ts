@@ -137,6 +137,8 @@ export class ServerConnections {
 
   keep<S extends Socket> (connection: Connection, socket: S): S {
     socket.server = this.server
+    // Sockets of node:tls end with their client, unless the server's option says otherwise.
+    if (connection.encrypted) socket.allowHalfOpen = this.server.allowHalfOpen === true
     this.sockets.set(connection, socket)
     return socket
   }

@@ -164,7 +164,7 @@ interface Untyped {
 
 export function compatServerOptions (options: Http2ServerOptions & Untyped & Http1Options & Partial<Pick<Http2SecureServerOptions, 'origins' | 'handshakeTimeout'>>, own: OwnHttp1): CompatServerOptions {
   const { http1Options = {} } = options
-  const ofHttp: HttpOptions = options.requests === 'http' ? options : {}
+  const ofHttp: HttpOptions = options
   const isHttp = options.requests === 'http'
   const ownWindow = windowOf(options.connectionWindowSize)
   return {

@@ -4,6 +4,7 @@
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import https from 'node:https'
+import net from 'node:net'
 import tls from 'node:tls'
 import { cert, key } from '../../support/certificates/certificate.mjs'
 import { displayed, Sides } from '../sides.mjs'
@@ -12,6 +13,9 @@ import { displayed, Sides } from '../sides.mjs'
 const PARTING_MS_MAX = 20_000
 
 export { cert, displayed, key }
+
+/** Whether servers of both forms have TLS. */
+export const isSecure = process.env.COMPARISONS_SECURE === 'yes'
 
 /** Fields of the framing and of the connection: where they stand among the others says nothing. */
 const OF_FRAMING = ['connection', 'content-length', 'keep-alive', 'transfer-encoding']
@@ -110,6 +114,15 @@ export class Stage extends Sides {
     return socket
   }
 
+  /** A connection on which programs write HTTP/1.1 themselves, once it is there, or has ended. */
+  async dial (port) {
+    const socket = isSecure ? tls.connect({ port, host: '127.0.0.1', ca: cert, servername: 'localhost' }) : net.connect(port, '127.0.0.1')
+    this.sockets.push(socket)
+    socket.on('error', () => {})
+    await new Promise(resolve => { socket.once(isSecure ? 'secureConnect' : 'connect', resolve).once('close', resolve) })
+    return socket
+  }
+
   /** Requests of HTTP/1.1 behind each other on one connection, and one that asks for its end: which of the answers
    * say that they are the last. */
   async talk (server, paths) {
@@ -145,6 +158,8 @@ export class Stage extends Sides {
 
 /** When an emitter is closed, whatever its errors. */
 export const closing = emitter => new Promise(resolve => { emitter.on('close', resolve) })
+/** When a socket is closed, or at once where it is. */
+export const closingSocket = socket => socket.closed ? Promise.resolve() : closing(socket)
 
 /** When a session has no socket any more. */
 async function gone (session) {

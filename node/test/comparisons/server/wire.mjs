@@ -1,7 +1,6 @@
 // The text that one connection gets of a server of HTTP/1.1.
 import { once } from 'node:events'
-import net from 'node:net'
-import { closing } from './stage.mjs'
+import { closing, closingSocket } from './stage.mjs'
 
 export const HOST = 'host: localhost\r\n'
 export const CLOSE = 'connection: close\r\n'
@@ -74,13 +73,10 @@ export const raw = (prepare, text, { act, options = {}, clients = 1 } = {}) => a
   await t.listen(server)
   const over = closing(server)
   for (let count = 0; count < clients; count++) {
-    const socket = net.connect(server.address().port, '127.0.0.1')
-    t.sockets.push(socket)
-    socket.on('error', () => {})
-    const left = closing(socket)
+    const socket = await t.dial(server.address().port)
+    const left = closingSocket(socket)
     let all = ''
     socket.on('data', piece => { all += piece.toString('latin1') })
-    await once(socket, 'connect')
     if (text !== '') socket.write(text, 'latin1')
     await act?.(socket, { server, log, t, until: async part => { while (!all.includes(part)) await once(socket, 'data') } })
     await left

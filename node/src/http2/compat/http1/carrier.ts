@@ -37,6 +37,8 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   private isStreaming = false
   /** The head says that the body comes in chunks (HTTP/1.1). */
   private isChunked = false
+  /** Its program has asked that the head goes: as with node it goes, also where its socket is destroyed in the same turn. */
+  private isHeadAsked = false
   /** The end of the turn is waited for. */
   isPlanned = false
   private isFinished = false
@@ -128,6 +130,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
       if (this.isStreaming) this.exchange.write(bytes)
       else this.pieces.push(bytes)
     }
+    else if (done === undefined) this.isHeadAsked = true
     // As with node, an end behind the end of the connection finishes nothing.
     const isGone = data.length === 0 && this.socket.destroyed
     if (typeof done === 'function' && !isGone && !this.response.destroyed) this.waiting.push(asked('WRITEWRAP', done))
@@ -168,13 +171,16 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     for (const done of this.waiting.splice(0)) apart(() => { done(error) })
   }
 
+  private flushHead (): void {
+    if (this.head === null) return
+    const { status, text, reason } = this.head
+    this.exchange.respond(status, text, OWN_HEAD, reason)
+    this.head = null
+    this.isStreaming = true
+  }
+
   private flush (): void {
-    if (this.head !== null) {
-      const { status, text, reason } = this.head
-      this.exchange.respond(status, text, OWN_HEAD, reason)
-      this.head = null
-      this.isStreaming = true
-    }
+    this.flushHead()
     for (const piece of this.pieces.splice(0)) this.exchange.write(piece)
   }
 
@@ -214,8 +220,9 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     this.isFinished = true
   }
 
-  /** Tells the end of an answer that went as one message. */
+  /** Its socket is destroyed: sends a head that was asked for, and tells the end of an answer that went as one message. */
   settle (): void {
+    if (this.isHeadAsked && !this.isFinished) this.flushHead()
     if (this.isFinished && !this.isStreaming) for (const done of this.waiting.splice(0)) done(null)
   }
 

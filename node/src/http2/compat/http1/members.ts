@@ -6,7 +6,7 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 export interface PendingAnswer {
   /** Bytes of the body that wait here or on their way. */
   readonly unsent: number
-  /** Calls back the writers of an answer that went as one message. */
+  /** Before its socket is destroyed: sends a head that was asked for, and calls back the writers of an answer that went as one message. */
   settle: () => void
   /** Ends the request of an answer that is not whole, whose socket closes. */
   abandon: () => void

@@ -25,6 +25,7 @@ const readsBodies = Number.parseInt(process.versions.node, 10) >= READS_BODIES_F
 export function upgradeOf (exchange: Exchange, http1: Http1, shared?: Socket, hasBody = false): [request: IncomingMessage, socket: Socket, head: Buffer, bytes: UpgradeBytes] {
   const head = exchange.upgradeHead ?? Buffer.alloc(0)
   const socket = isFree(shared) ? shared.$leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
+  if (shared !== undefined && exchange.version < HttpVersion.Http2) socket.allowHalfOpen = shared.allowHalfOpen
   const bytes = new UpgradeBytes(exchange, socket)
   bytes.skips = hasBody ? 0 : head.length
   const request = requestOf(exchange, socket, http1)

@@ -1,8 +1,7 @@
 // Options of a server of node:http, its members and what `listen` takes, each with values of every kind: what is thrown, and
 // the answer that a client gets.
 import { once } from 'node:events'
-import net from 'node:net'
-import { closing } from '../stage.mjs'
+import { closingSocket } from '../stage.mjs'
 import { CLOSE, get, readable } from '../wire.mjs'
 
 const VALUES = [0, 1, 0.5, 1.5, -1, 1000, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER, 1e21, Infinity, -Infinity, NaN, '1', '', null, true, false, undefined, {}]
@@ -33,13 +32,11 @@ const program = (kind, name, value) => async (http, t) => {
   } catch (error) {
     return log('throws', error)
   }
-  const socket = net.connect(server.address().port, '127.0.0.1')
-  socket.on('error', () => {})
-  t.sockets.push(socket)
+  const socket = await t.dial(server.address().port)
   let text = ''
   socket.on('data', piece => { text += piece.toString('latin1') })
   socket.write(get('/', CLOSE))
-  await closing(socket)
+  await closingSocket(socket)
   t.log('client')(readable(text, false))
 }
 

@@ -1,6 +1,5 @@
 // Two calls of a response of node:http, its request or their socket, without a body of the request and within one.
-import net from 'node:net'
-import { closing } from '../stage.mjs'
+import { once } from 'node:events'
 import { CLOSE, get, post, raw } from '../wire.mjs'
 import { pairs } from '../../steps.mjs'
 
@@ -34,16 +33,15 @@ const state = (response, request) => [
 
 /** How often a client asks the server before all that follows from a step has come. */
 const ROUNDS = 3
-/** An exchange of its own on another connection. */
-async function probe (port) {
-  const socket = net.connect(port, '127.0.0.1')
-  const over = closing(socket)
-  socket.on('error', () => {}).resume().write(get('/probe', CLOSE))
-  await over
+/** An exchange of its own on another connection, which is that of all of them. */
+async function probe (port, t) {
+  t.prober ??= await t.dial(port)
+  t.prober.write(get('/probe'))
+  await once(t.prober, 'data')
 }
-async function settled (port) {
+async function settled (port, t) {
   for (let round = 0; round < ROUNDS; round++) {
-    await probe(port)
+    await probe(port, t)
     await new Promise(resolve => { setImmediate(resolve) })
   }
 }
@@ -65,13 +63,14 @@ for (const [method, text] of Object.entries({ GET: get('/a', CLOSE), POST: post(
           const act = label => { t.attempt(log, label, () => STEPS[label](response, request, called)) }
           act(first)
           if (gap === 'later') {
-            await settled(port)
+            await settled(port, t)
             log(state(response, request))
           }
           act(second)
-          await settled(port)
+          await settled(port, t)
           log(state(response, request))
           if (!response.writableEnded) response.end()
+          t.prober.destroy()
           done()
         })
       }, text, { act: async () => { await over } })(http, t)

@@ -1,14 +1,17 @@
 // Servers of node:http in cleartext: their members and events, how connections live and end.
 import { once } from 'node:events'
 import nodeHttp from 'node:http'
+import nodeHttps from 'node:https'
+import { cert, isSecure } from '../stage.mjs'
 import { CLOSE, HOST, get, one, post, raw } from '../wire.mjs'
 
 const ok = (server, { log }) => { server.on('request', (request, response) => { log(request.method, request.url); response.end('ok') }) }
 const events = (server, { log }, names) => { for (const name of names) server.on(name, (...given) => { log(name, given.length) }) }
 const OPTIONS = { keepAliveTimeout: 1234, headersTimeout: 2345, requestTimeout: 3456, connectionsCheckingInterval: 4567 }
-const agentOf = () => new nodeHttp.Agent({ keepAlive: true, maxSockets: 1 })
+const { Agent, get: begin } = isSecure ? nodeHttps : nodeHttp
+const agentOf = () => new Agent({ keepAlive: true, maxSockets: 1 })
 const ask = (port, path, agent) => new Promise((resolve, reject) => {
-  nodeHttp.get({ port, host: '127.0.0.1', path, agent }, answer => {
+  begin({ port, host: '127.0.0.1', servername: 'localhost', ca: cert, path, agent }, answer => {
     let text = ''
     answer.on('data', piece => { text += piece })
     answer.on('end', () => { resolve([answer.statusCode, text, answer.headers.connection, answer.headers['keep-alive']].join()) })
