@@ -638,7 +638,7 @@ const ofHttp = differences['server of node:http']
 const without = keys => Object.fromEntries(Object.entries(ofHttp).filter(([key]) => !keys.includes(key)))
 const UNHEARD = 'a connection of HTTP/1.1 for which a server has no listener ends'
 
-/** Reasons of the programs over TLS: those of cleartext, but for a few. */
+/** Reasons of the programs over TLS: those of cleartext without the ones that do not apply, and one more. */
 const OVER_TLS = {
   ...without([
     'request: a high-water mark', 'response: a second end', 'response: events of both sides of a body', 'sequences: *: end*, then write*', 'sequences: *: end*, then end with a *',
