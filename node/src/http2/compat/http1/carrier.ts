@@ -323,6 +323,8 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
       this.isEndRead = true
       return later(() => { this.$onClosed(code, byPeer) })
     }
+    // Where the engine is on a thread of its own, the end may come within the turn in which the program has destroyed it.
+    if (this.isPlanned && !this.isFinished && (response.destroyed || this.socket.destroyed)) this.lose()
     const error = isWhole ? undefined : exchange.withStory(aborted())
     // By this node:http knows that an end that was asked for is none.
     if (!isWhole) this.socket._hadError = true
