@@ -53,6 +53,7 @@ pub use tower::service_fn::{ServiceFn, service_fn};
 pub use trunkline_core::proxy::ForwardedClient;
 
 use crate::config::ServerConfig;
+#[cfg(feature = "qlog")]
 use crate::driver::machine::qlog::Qlog;
 use crate::error::Error;
 use crate::net::address_list::TrustedPeers;

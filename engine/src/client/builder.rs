@@ -14,6 +14,7 @@ use super::listener::connection::ConnectionListener;
 use super::settings::{ClientTimeouts, KeepAlive, Settings};
 use crate::config::{ClientConfig, response_limits, within};
 use crate::driver::event_loop::Spawner;
+#[cfg(feature = "qlog")]
 use crate::driver::machine::qlog::Qlog;
 use crate::error::Error;
 use crate::tls::ClientTls;

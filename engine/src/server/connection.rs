@@ -89,7 +89,7 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
                 self.io.give_up();
             }
             if self.serving.is_paused(&mut self.io.machine, cx, now) {
-                return self.speak(cx, now);
+                return self.serve_paused(cx, now);
             }
             let mut read = self.io.poll_read(cx, now);
             self.serving.drain_if_due(&mut self.io.machine, now);
@@ -142,7 +142,7 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
         any
     }
     /// A turn that reads no input: responses are sent, and no deadline passes.
-    fn speak(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
+    fn serve_paused(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<()> {
         loop {
             self.serving.drain_if_due(&mut self.io.machine, now);
             self.handle_events(now);
