@@ -59,7 +59,7 @@ export class Server<Data = undefined> {
   private webSockets: WebSockets<Data> | null = null
   private readonly forwarding: Forwarding | undefined
   /** Handlers are called in the context of `AsyncLocalStorage` that the server was made in, as those of node:http and of Bun. */
-  private readonly scope = new AsyncResource('TRUNKLINE_SERVER')
+  private readonly scope = new AsyncResource('TRUNKLINESERVER')
 
   constructor (given: ServeOptions<Data>) {
     checkNames(given)
