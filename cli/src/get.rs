@@ -18,7 +18,7 @@ pub(crate) use sequence::run;
 use crate::failure::{Diagnostics, Failure, report};
 use crate::target::{self, Target};
 use http::header::{LAST_MODIFIED, REFERER};
-use http::{HeaderValue, Response, Uri};
+use http::{HeaderMap, HeaderValue, Request, Response, Uri};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use output::heads::{self, HeadFile, Interims, head_text};
@@ -32,14 +32,15 @@ use request::glob::{self, Expanded};
 use route::netrc::Netrc;
 use route::redirects;
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::task::{JoinSet, LocalSet};
-use trunkline::Body;
 use trunkline::client::{Client, ConnectionUse, Jar, RequestBuilder};
+use trunkline::{Body, ErrorKind};
 
 /// The codings that we ask for and decode.
 const CODINGS: HeaderValue = HeaderValue::from_static("gzip, deflate, br, zstd");
@@ -55,6 +56,8 @@ struct Get {
     heads: RefCell<HeadFile>,
     netrc: Netrc,
     lookups: Lookups,
+    /// Authorities that have answered: a request may go on a connection that was kept.
+    answered: RefCell<HashSet<String>>,
 }
 
 /// One URL of the command line.
@@ -77,6 +80,7 @@ impl Get {
             heads: RefCell::new(HeadFile::open(options.output.dump_header.as_deref())?),
             netrc: options.netrc.read()?,
             lookups,
+            answered: RefCell::default(),
             options,
         })
     }
@@ -230,7 +234,7 @@ impl Get {
         };
         let from = resume::start(self.options.continue_at, file.as_deref())?;
         fetch.template.start_at(from);
-        let mut written_heads = String::new();
+        let mut written_heads = Vec::new();
         loop {
             let response = self.exchange(&trace, fetch, &mut written_heads).await?;
             let next = redirects::next(&fetch.uri, &response);
@@ -248,6 +252,7 @@ impl Get {
             };
             let max = self.options.redirects.max_redirs;
             if fetch.facts.redirects >= max {
+                self.write_refused(fetch, response.headers(), &written_heads)?;
                 let text = format!(
                     "more than {max} redirects; the last leads to {}",
                     next.0.uri
@@ -268,17 +273,23 @@ impl Get {
         }
     }
 
+    /// The request of a URL, with its cookies.
+    async fn request(&self, trace: &Trace, fetch: &mut Fetch) -> Result<Request<Body>, Failure> {
+        let mut request = fetch.template.request(&self.client, &fetch.uri).await?;
+        cookies::merge(&mut request, self.jar.as_deref());
+        trace.request(&request);
+        Ok(request)
+    }
+
     /// One request, and what -D, -i, -w and -v want of its response's head.
     async fn exchange(
         &self,
         trace: &Trace,
         fetch: &mut Fetch,
-        written_heads: &mut String,
+        written_heads: &mut Vec<u8>,
     ) -> Result<Response<Body>, Failure> {
         self.options.route.check(&fetch.uri)?;
-        let mut request = fetch.template.request(&self.client, &fetch.uri).await?;
-        cookies::merge(&mut request, self.jar.as_deref());
-        trace.request(&request);
+        let request = self.request(trace, fetch).await?;
         (fetch.facts.url, fetch.facts.looked_up) = (fetch.uri.clone(), None);
         fetch.facts.method = request.method().to_string();
         fetch.facts.sent_bytes = request.body().size_hint().exact().unwrap_or(0);
@@ -291,16 +302,33 @@ impl Get {
             String::from_utf8_lossy(referer.as_bytes()).into_owned()
         });
         let interims = Interims::default();
-        let request = interims.of(RequestBuilder::from_parts(&self.client, request));
-        let response = request.send().await;
-        let response = response.map_err(|error| exit::of(&trace.failed(error), false))?;
+        let send = |request| {
+            interims
+                .of(RequestBuilder::from_parts(&self.client, request))
+                .send()
+        };
+        let authority = fetch
+            .uri
+            .authority()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let mut outcome = send(request).await;
+        if matches!(&outcome, Err(error) if error.kind() == ErrorKind::TransportClosed)
+            && fetch.template.can_repeat()
+            && self.answered.borrow_mut().remove(&authority)
+        {
+            // Its server may have ended a connection that was kept before the request came: another one is tried once, as by curl.
+            outcome = send(self.request(trace, fetch).await?).await;
+        }
+        let response = outcome.map_err(|error| exit::of(&trace.failed(error), false))?;
+        self.answered.borrow_mut().insert(authority);
         trace.waits(&self.client);
         fetch.facts.looked_up = self.lookups.last();
         trace.response(&response);
         let (version, status) = (response.version(), response.status());
-        let text = interims.take() + &head_text(&response);
+        let text = [interims.take(), head_text(&response)].concat();
         self.heads.borrow_mut().write(&text)?;
-        written_heads.push_str(&text);
+        written_heads.extend_from_slice(&text);
         fetch.facts.first_byte = Some(Instant::now());
         fetch.facts.head_bytes += text.len() as u64;
         fetch.facts.connection = response.extensions().get::<ConnectionUse>().cloned();
@@ -314,7 +342,7 @@ impl Get {
         fetch: &mut Fetch,
         response: Response<Body>,
         from: u64,
-        written_heads: &str,
+        written_heads: &[u8],
     ) -> Result<(), Failure> {
         let (head, body) = response.into_parts();
         let refusal = (head.status.as_u16() >= 400).then(|| {
@@ -324,6 +352,7 @@ impl Get {
         if self.options.fail
             && let Some(refusal) = refusal
         {
+            self.write_refused(fetch, &head.headers, written_heads)?;
             return Err(refusal);
         }
         if from > 0 && resume::is_whole(head.status, &head.headers, from)? {
@@ -350,7 +379,7 @@ impl Get {
             },
         )?;
         if self.options.output.include || self.options.head {
-            output.write(written_heads.as_bytes())?;
+            output.write(written_heads)?;
         }
         let body = match self.options.raw {
             true => body,
@@ -358,14 +387,14 @@ impl Get {
         };
         let trailers = match self.options.head {
             // With -X it is not HEAD; nothing but the head is written all the same.
-            true => String::new(),
+            true => Vec::new(),
             false => {
                 self.copy(trace, &mut fetch.facts, body, &mut output)
                     .await?
             }
         };
         if self.options.output.include {
-            output.write(trailers.as_bytes())?;
+            output.write(&trailers)?;
         }
         output.close()?;
         self.heads.borrow_mut().write(&trailers)?;
@@ -379,6 +408,28 @@ impl Get {
         }
     }
 
+    /// Of a response that is an error the head is written alone, where -i or -I asks for it.
+    fn write_refused(
+        &self,
+        fetch: &Fetch,
+        fields: &HeaderMap,
+        written_heads: &[u8],
+    ) -> Result<(), Failure> {
+        let output = &self.options.output;
+        if !output.include && !self.options.head {
+            return Ok(());
+        }
+        let (path, is_new) = output.path(&fetch.place, &fetch.uri, fields)?;
+        let opening = Opening {
+            is_new,
+            creates_folders: output.create_dirs,
+            ..Opening::silent()
+        };
+        let mut output = Output::open(path.as_deref(), opening)?;
+        output.write(written_heads)?;
+        output.close()
+    }
+
     /// Writes a body; its trailers as -i has them.
     async fn copy(
         &self,
@@ -386,8 +437,8 @@ impl Get {
         facts: &mut Facts,
         mut body: Body,
         output: &mut Output,
-    ) -> Result<String, Failure> {
-        let mut trailers = String::new();
+    ) -> Result<Vec<u8>, Failure> {
+        let mut trailers = Vec::new();
         let mut pace = Pace::new(self.options.limit_rate);
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| exit::of(&trace.failed(error), true))?;

@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
+mod pairs;
+
 /// Fields that name the client, or say what it decodes.
 const OWN_FIELDS: [&str; 3] = ["accept-encoding", "connection", "proxy-connection"];
 

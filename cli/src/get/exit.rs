@@ -46,6 +46,8 @@ const IDENTITY: u8 = 58;
 const ROOTS: u8 = 77;
 /// The body is larger than --max-filesize.
 pub(super) const LARGE: u8 = 63;
+/// A body that cannot be sent a second time.
+pub(super) const REWIND: u8 = 65;
 /// A content coding that cannot be decoded.
 pub(super) const CODING: u8 = 61;
 /// HTTP/2 or HTTP/3: the server reset the stream.
@@ -101,7 +103,10 @@ fn of_kind(kind: ErrorKind, error: &Error, has_head: bool) -> Failure {
             RECEIVING
         }
         ErrorKind::Violation(_) | ErrorKind::TransportClosed if has_head => CUT,
-        ErrorKind::Violation(Violation::VersionUnsupported | Violation::StatusInvalid) => SCHEME,
+        // What begins with no status line of HTTP/1.x is an answer of HTTP/0.9 for curl.
+        ErrorKind::Violation(
+            Violation::VersionUnsupported | Violation::StatusInvalid | Violation::HeadInvalid,
+        ) => SCHEME,
         ErrorKind::Violation(_) => RULE,
         ErrorKind::TransportClosed => EMPTY,
         ErrorKind::StreamReset(_) => STREAM,

@@ -2,6 +2,7 @@
 
 pub(super) mod coding;
 pub(super) mod conditions;
+mod date;
 pub(super) mod heads;
 pub(super) mod pace;
 pub(super) mod resume;

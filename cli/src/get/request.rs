@@ -37,6 +37,8 @@ pub(super) struct RequestTemplate {
     names_referer: bool,
     /// In place of the path of every URL.
     target: Option<String>,
+    /// Standard input was sent as the body, which is there once.
+    is_input_sent: bool,
 }
 
 #[derive(Clone)]
@@ -71,6 +73,7 @@ impl RequestTemplate {
             content,
             names_referer: referer(options).1,
             target: options.request_target.clone(),
+            is_input_sent: false,
         })
     }
 
@@ -110,11 +113,20 @@ impl RequestTemplate {
         target::with_path(uri, &path)
     }
 
+    /// Whether the request can be sent again.
+    pub(super) fn can_repeat(&self) -> bool {
+        !matches!(&self.content, Content::File(path) if is_input(path))
+    }
+
     pub(super) async fn request(
-        &self,
+        &mut self,
         client: &Client,
         uri: &Uri,
     ) -> Result<Request<Body>, Failure> {
+        if !self.can_repeat() && std::mem::replace(&mut self.is_input_sent, true) {
+            let text = "the body was standard input, which cannot be sent a second time";
+            return Err(Failure::new(exit::REWIND, text));
+        }
         let mut request = match &self.content {
             Content::None => Request::new(Body::empty()),
             Content::Bytes(bytes) => Request::new(Body::full(bytes.clone())),
@@ -147,7 +159,10 @@ impl RequestTemplate {
             (status == StatusCode::SEE_OTHER && self.method != Method::HEAD) || custom;
         if becomes_get && !(is_post && options.keeps_post(status)) {
             self.content = Content::None;
-            self.fields.remove(CONTENT_TYPE);
+            // One of -H or --json goes with every request, as with curl.
+            if self.fields.get(CONTENT_TYPE) == Some(&FORM) {
+                self.fields.remove(CONTENT_TYPE);
+            }
             if !self.is_method_given {
                 self.method = Method::GET;
             }
@@ -184,10 +199,15 @@ fn content(options: &GetOptions) -> Result<Content, Failure> {
     }
 }
 
+/// Whether the file of -T is standard input.
+fn is_input(path: &Path) -> bool {
+    path.as_os_str() == "-" || path.as_os_str() == "."
+}
+
 /// The file, or standard input, as it is read.
 async fn upload(path: &Path) -> Result<Body, Failure> {
     // Standard input is a file too, whose length is not known where it is a pipe.
-    let opened = match path.as_os_str() == "-" || path.as_os_str() == "." {
+    let opened = match is_input(path) {
         true => Body::from_file("/dev/stdin").await,
         false => Body::from_file(path).await,
     };
@@ -268,11 +288,7 @@ fn printed(options: &GetOptions) -> Result<Vec<(HeaderName, HeaderValue)>, Failu
         (USER_AGENT, "-A", options.user_agent.clone()),
         (REFERER, "-e", referer(options).0.map(str::to_owned)),
         (COOKIE, "-b", options.cookies.given()),
-        (
-            RANGE,
-            "-r",
-            options.range.as_ref().map(|range| format!("bytes={range}")),
-        ),
+        (RANGE, "-r", options.range.as_deref().map(range_of)),
     ];
     for (name, flag, text) in texts {
         if let Some(text) = text {
@@ -286,4 +302,10 @@ fn printed(options: &GetOptions) -> Result<Vec<(HeaderName, HeaderValue)>, Failu
         fields.push((CONTENT_TYPE, FORM));
     }
     Ok(fields)
+}
+
+/// The value of `range` by -r; an offset alone has all behind it, as with curl.
+fn range_of(given: &str) -> String {
+    let is_offset = !given.is_empty() && given.bytes().all(|byte| byte.is_ascii_digit());
+    format!("bytes={given}{}", if is_offset { "-" } else { "" })
 }

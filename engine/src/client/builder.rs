@@ -120,7 +120,7 @@ impl<C> ClientBuilder<C> {
         self
     }
     /// Whether the names of fields of HTTP/1.1 responses are kept as they are spelled too
-    /// ([`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
+    /// ([`ReceivedFields`](super::ReceivedFields), [`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
     #[must_use]
     pub fn spelled_names(mut self, keeps: bool) -> Self {
         self.settings.config.spelled_names = keeps;

@@ -1,5 +1,6 @@
 //! The flags of conditions (RFC 9110 section 13): what is fetched only where it has changed.
 
+use super::date;
 use crate::failure::{Failure, report};
 use crate::get::given;
 use clap::Args;
@@ -12,7 +13,7 @@ use std::time::SystemTime;
 /// Dates and tags.
 #[derive(Args)]
 pub(in crate::get) struct ConditionOptions {
-    /// Only what has changed since this date (as in `last-modified`) or since this file was; with `-` in front, only
+    /// Only what has changed since this date (as in `last-modified`, or `6 Nov 1994`) or since this file was; with `-` in front, only
     /// what has not.
     #[arg(short = 'z', long, value_name = "TIME", allow_hyphen_values = true)]
     time_cond: Option<String>,
@@ -73,7 +74,7 @@ impl ConditionOptions {
 
 /// A date, or the time at which a file was changed. `None`: it is no date, and there is no such file yet, so that all is asked for.
 fn time(text: &str) -> Option<SystemTime> {
-    if let Ok(time) = httpdate::parse_http_date(text) {
+    if let Some(time) = date::parse(text) {
         return Some(time);
     }
     let changed = std::fs::metadata(text).and_then(|file| file.modified());

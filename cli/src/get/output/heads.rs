@@ -2,12 +2,11 @@
 
 use crate::failure::Failure;
 use http::{HeaderMap, Response, Version};
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use trunkline::client::{ReasonPhrase, RequestBuilder};
+use trunkline::client::{ReasonPhrase, ReceivedFields, RequestBuilder};
 
 /// The file of -D, for all URLs.
 pub(in crate::get) struct HeadFile(Option<Box<dyn io::Write>>);
@@ -25,18 +24,18 @@ impl HeadFile {
             },
         }
     }
-    pub(in crate::get) fn write(&mut self, text: &str) -> Result<(), Failure> {
+    pub(in crate::get) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let Some(sink) = &mut self.0 else {
             return Ok(());
         };
-        let written = sink.write_all(text.as_bytes()).and_then(|()| sink.flush());
+        let written = sink.write_all(bytes).and_then(|()| sink.flush());
         written.map_err(|error| Failure::output("the file of -D", &error))
     }
 }
 
 /// The 1xx heads of an exchange, in the order in which they came.
 #[derive(Clone, Default)]
-pub(in crate::get) struct Interims(Arc<Mutex<String>>);
+pub(in crate::get) struct Interims(Arc<Mutex<Vec<u8>>>);
 
 impl Interims {
     /// Collects those of this request.
@@ -45,42 +44,56 @@ impl Interims {
         request.on_interim(move |head| {
             let text = head_text(&head);
             let mut collected = collected.lock().unwrap_or_else(PoisonError::into_inner);
-            collected.push_str(&text);
+            collected.extend(text);
         })
     }
-    pub(in crate::get) fn take(&self) -> String {
+    pub(in crate::get) fn take(&self) -> Vec<u8> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// A head as -i writes it: HTTP/2 and HTTP/3 have no reason phrase, and curl no minor version for them.
-pub(in crate::get) fn head_text<B>(response: &Response<B>) -> String {
+pub(in crate::get) fn head_text<B>(response: &Response<B>) -> Vec<u8> {
     let (version, status) = (response.version(), response.status());
     let mut text = match version {
-        Version::HTTP_2 => format!("HTTP/2 {} \r\n", status.as_u16()),
-        Version::HTTP_3 => format!("HTTP/3 {} \r\n", status.as_u16()),
+        Version::HTTP_2 => format!("HTTP/2 {} ", status.as_u16()).into_bytes(),
+        Version::HTTP_3 => format!("HTTP/3 {} ", status.as_u16()).into_bytes(),
         _ => {
             let usual = status.canonical_reason().unwrap_or_default().as_bytes();
             let reason = response.extensions().get::<ReasonPhrase>();
-            let reason = String::from_utf8_lossy(reason.map_or(usual, ReasonPhrase::as_bytes));
-            format!("{version:?} {} {reason}\r\n", status.as_u16())
+            let line = format!("{version:?} {} ", status.as_u16());
+            [
+                line.as_bytes(),
+                reason.map_or(usual, ReasonPhrase::as_bytes),
+            ]
+            .concat()
         }
     };
-    text.push_str(&fields_text(response.headers()));
-    text.push_str("\r\n");
+    text.extend_from_slice(b"\r\n");
+    match response.extensions().get::<ReceivedFields>() {
+        // As they came over HTTP/1.1.
+        Some(received) => {
+            for (name, value) in received.as_slice() {
+                field_line(&mut text, name, value);
+            }
+        }
+        None => text.extend(fields_text(response.headers())),
+    }
+    text.extend_from_slice(b"\r\n");
     text
 }
 
 /// Fields as -i writes them, those of trailers too.
-pub(in crate::get) fn fields_text(fields: &HeaderMap) -> String {
-    let mut text = String::new();
+pub(in crate::get) fn fields_text(fields: &HeaderMap) -> Vec<u8> {
+    let mut text = Vec::new();
     for (name, value) in fields {
-        // Writing to a String cannot fail.
-        let _ = write!(
-            text,
-            "{name}: {}\r\n",
-            String::from_utf8_lossy(value.as_bytes())
-        );
+        field_line(&mut text, name.as_str().as_bytes(), value.as_bytes());
     }
     text
+}
+
+fn field_line(text: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    for part in [name, b": ", value, b"\r\n"] {
+        text.extend_from_slice(part);
+    }
 }

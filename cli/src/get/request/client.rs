@@ -72,6 +72,7 @@ pub(in crate::get) fn client(
     let client = Client::builder()
         .redirect(RedirectPolicy::none())
         .decompression(false)
+        .spelled_names(true)
         .protocols(protocols)
         .assume_http3(options.http3)
         .tls(tls)

@@ -23,8 +23,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(10);
 #[derive(Args)]
 pub(in crate::get) struct RetryOptions {
     /// Times to try again after errors that can pass and the statuses 408, 429, 500, 502, 503 and 504, with pauses that
-    /// grow or that the server asks for; only methods that do no harm twice, such as GET and PUT, unless nothing
-    /// was sent.
+    /// grow or that the server asks for; requests of any method, POST too.
     #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(0..=100))]
     retry: Option<u32>,
     /// Seconds before the first further try, from which the pauses grow.
@@ -39,7 +38,10 @@ impl RetryOptions {
     /// The policy; `None`: nothing is repeated.
     pub(in crate::get) fn policy(&self) -> Option<RetryPolicy> {
         let times = self.retry.filter(|times| *times > 0)?;
-        let policy = RetryPolicy::new(times).share(1.0).statuses(STATUSES);
+        let policy = RetryPolicy::new(times)
+            .share(1.0)
+            .statuses(STATUSES)
+            .any_method(true);
         // 0 is no delay of one's own, as with curl.
         Some(match self.retry_delay.filter(|time| !time.is_zero()) {
             Some(time) => policy.pauses(time, time.max(PAUSE_MAX)),

@@ -2,6 +2,7 @@
 //! connection's version is known, so it must meet the strictest rules, those of HTTP/2.
 
 use super::reason_phrase::ReasonPhrase;
+use super::received_fields::ReceivedFields;
 use crate::body::Body;
 use crate::body::header_map::append_all;
 use crate::error::Error;
@@ -173,6 +174,9 @@ pub(in crate::client) fn response<B>(
     if let Some(reason) = head.reason() {
         let reason = ReasonPhrase(Bytes::copy_from_slice(reason));
         response.extensions_mut().insert(reason);
+    }
+    if let Some(fields) = ReceivedFields::of(&head) {
+        response.extensions_mut().insert(fields);
     }
     (response, head.into_fields())
 }

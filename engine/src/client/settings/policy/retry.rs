@@ -14,7 +14,7 @@ use trunkline_core::http::idempotence::is_idempotent;
 ///
 /// Repeated are requests whose body is not a stream:
 /// - after an error with [`Retry::Safe`], of any method;
-/// - of an idempotent method (RFC 9110 section 9.2.2) after an error with
+/// - of an idempotent method (RFC 9110 section 9.2.2), or of [`any_method`](Self::any_method), after an error with
 ///   [`Retry::OnlyIfIdempotent`], and after a response with one of the [`statuses`](Self::statuses).
 ///
 /// An error of a body behind its head is its reader's: nothing is repeated then. The request's total
@@ -36,6 +36,7 @@ pub struct RetryPolicy {
     pause: Duration,
     pause_max: Duration,
     share: f32,
+    any_method: bool,
 }
 
 impl RetryPolicy {
@@ -52,12 +53,20 @@ impl RetryPolicy {
             pause: Duration::from_millis(100),
             pause_max: Duration::from_secs(10),
             share: 0.2,
+            any_method: false,
         }
     }
     /// The statuses after which a request is repeated. Default: 429, 502, 503 and 504.
     #[must_use]
     pub fn statuses(mut self, statuses: impl Into<Vec<StatusCode>>) -> Self {
         self.statuses = statuses.into();
+        self
+    }
+    /// Whether requests of any method are repeated, and not those of idempotent methods alone: for servers that process a
+    /// request twice without harm. Default: false.
+    #[must_use]
+    pub fn any_method(mut self, repeats: bool) -> Self {
+        self.any_method = repeats;
         self
     }
     /// The pause before the first repetition, which doubles for each further one up to `max`; a random part of
@@ -147,17 +156,18 @@ impl Retries {
         if count >= self.policy.max {
             return None;
         }
+        let may_repeat = self.policy.any_method || is_idempotent(method.as_str().as_bytes());
         let asked = match outcome {
             Ok(response) => {
                 let is_one = self.policy.statuses.contains(&response.status());
-                if !is_one || !is_idempotent(method.as_str().as_bytes()) {
+                if !is_one || !may_repeat {
                     return None;
                 }
                 retry_after(response.headers())
             }
             Err(error) => match error.retry() {
                 Retry::Safe => None,
-                Retry::OnlyIfIdempotent if is_idempotent(method.as_str().as_bytes()) => None,
+                Retry::OnlyIfIdempotent if may_repeat => None,
                 _ => return None,
             },
         };

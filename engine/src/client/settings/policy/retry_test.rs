@@ -54,6 +54,23 @@ fn only_what_may_be_processed_twice_is_repeated() {
 }
 
 #[test]
+fn requests_of_any_method_are_repeated_where_the_policy_allows_it() {
+    let retries = retries(RetryPolicy::new(3).share(1.0).any_method(true));
+    let now = Instant::now();
+    let failed = |retry| Err(Error::new(ErrorKind::Connect, Fault::Network, retry));
+    for (outcome, repeats) in [
+        (status(503, None), true),
+        (status(200, None), false),
+        (failed(Retry::OnlyIfIdempotent), true),
+        (failed(Retry::Never), false),
+    ] {
+        retries.earn();
+        let pause = retries.pause(&Method::POST, &outcome, 0, 0, now);
+        assert_eq!(pause.is_some(), repeats);
+    }
+}
+
+#[test]
 fn pauses_double_up_to_the_longest_and_a_half_of_them_is_random() {
     let (first, longest) = (Duration::from_millis(100), Duration::from_millis(500));
     let retries = retries(RetryPolicy::new(9).pauses(first, longest));

@@ -3,6 +3,7 @@
 use super::Jar;
 use cookie_store::{Cookie, CookieDomain, CookieExpiration};
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How curl marks a cookie that scripts do not see; other lines that begin so are comments.
@@ -71,8 +72,13 @@ fn cookie_of(line: &str, now: u64) -> Option<(String, String)> {
 
 fn write_line(text: &mut String, cookie: &Cookie<'_>) {
     let (dot, domain, subdomains) = match &cookie.domain {
-        CookieDomain::Suffix(domain) => (".", domain.as_str(), "TRUE"),
-        CookieDomain::HostOnly(domain) => ("", domain.as_str(), "FALSE"),
+        // An address has no subdomains (RFC 6265 section 5.1.3).
+        CookieDomain::Suffix(domain) if domain.parse::<IpAddr>().is_err() => {
+            (".", domain.as_str(), "TRUE")
+        }
+        CookieDomain::Suffix(domain) | CookieDomain::HostOnly(domain) => {
+            ("", domain.as_str(), "FALSE")
+        }
         CookieDomain::NotPresent | CookieDomain::Empty => return,
     };
     let mark = match cookie.http_only() {

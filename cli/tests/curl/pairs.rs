@@ -1,0 +1,214 @@
+//! Command lines that are made of a table: every flag of one kind beside every flag of another, for each answer.
+
+use super::{Answer, SeenRequest, compare, compare_all, hello, outcome};
+use crate::scripted::BINARY;
+
+type Flags = &'static [&'static str];
+
+const METHODS: [Flags; 4] = [&["-X", "POST"], &["-X", "PUT"], &["-I"], &["-G"]];
+const DATA: [Flags; 6] = [
+    &["-d", "x=1"],
+    &["--data-binary", "@f"],
+    &["--data-urlencode", "q=a b&c"],
+    &["--json", "{}"],
+    &["-F", "a=b"],
+    &["-T", "f"],
+];
+const REDIRECTS: [Flags; 4] = [
+    &["-L"],
+    &["-L", "--post302"],
+    &["-L", "--max-redirs", "0"],
+    &["--location-trusted"],
+];
+const OUTPUTS: [Flags; 6] = [
+    &["-i"],
+    &["-o", "out"],
+    &["-O"],
+    &["-D", "h"],
+    &["-i", "-o", "out"],
+    &["-w", "%{http_code} %{num_redirects} %{method} %{exitcode}"],
+];
+const FAILS: [Flags; 2] = [&["-f"], &["--fail-with-body"]];
+const CREDENTIALS: [Flags; 3] = [
+    &["-u", "a:b"],
+    &["--oauth2-bearer", "t"],
+    &["-H", "authorization: x"],
+];
+const FIELDS: [Flags; 4] = [
+    &["-H", "content-type: text/x"],
+    &["-H", "accept:"],
+    &["-b", "c=d"],
+    &["-r", "3"],
+];
+
+const KINDS: [&[Flags]; 7] = [
+    &METHODS,
+    &DATA,
+    &REDIRECTS,
+    &OUTPUTS,
+    &FAILS,
+    &CREDENTIALS,
+    &FIELDS,
+];
+
+const ANSWERS: [Answer; 4] = [
+    |asked, _| answer("200 OK", "", asked),
+    |asked, _| answer("404 Not Found", "", asked),
+    |asked, number| redirect("302 Found", asked, number),
+    |asked, number| redirect("307 Temporary Redirect", asked, number),
+];
+
+fn redirect(status: &str, asked: &SeenRequest, number: usize) -> String {
+    match number {
+        1 => answer(status, "Location: /y\r\n", asked),
+        _ => hello(asked, number),
+    }
+}
+
+/// An answer with names of fields in capitals, out of the order of their names.
+fn answer(status: &str, fields: &str, asked: &SeenRequest) -> String {
+    let body = if asked.line.starts_with("HEAD ") {
+        ""
+    } else {
+        "hello\n"
+    };
+    format!(
+        "HTTP/1.1 {status}\r\nX-Own: 1\r\nContent-Length: 6\r\nx-own: gr\u{fc}n\r\n{fields}X-OWN: 3\r\nconnection: close\r\n\r\n{body}"
+    )
+}
+
+/// Those that differ on purpose: a body beside -I or -G is refused in words, a range is of what is received, an upload is not
+/// announced by `expect`, and a form has its own type.
+fn is_left_out(arguments: &[&str]) -> bool {
+    let has = |flag: &str| arguments.contains(&flag);
+    let has_body = has("-F") || has("-T") || has("--json") || has("-d");
+    let has_data = has_body || has("--data-binary") || has("--data-urlencode");
+    let waits = has("-T") && (has("-i") || has("-D"));
+    let types_form = has("-F") && has("content-type: text/x");
+    let has_lines = has("-G") && (has("-F") || has("-T") || has("--data-binary"));
+    (has_data && (has("-I") || has("-r"))) || has_lines || waits || types_form
+}
+
+#[test]
+fn pairs_of_flags_are_carried_out_as_by_curl() {
+    let mut lines: Vec<Vec<&str>> = Vec::new();
+    for (index, kind) in KINDS.iter().enumerate() {
+        for other in &KINDS[index + 1..] {
+            for first in *kind {
+                for second in *other {
+                    lines.push([*first, *second, &["URL/x"]].concat());
+                }
+            }
+        }
+    }
+    lines.retain(|line| !is_left_out(line));
+    // Every pair has one of the answers, in turn: all of them together would take minutes.
+    let lines = lines.iter().enumerate();
+    let cases: Vec<(&[&str], &str, Answer)> = lines
+        .map(|(number, line)| (line.as_slice(), "in\nput", ANSWERS[number % ANSWERS.len()]))
+        .collect();
+    compare(&cases);
+}
+
+#[test]
+fn a_body_of_standard_input_is_sent_once() {
+    let again: Answer = |asked, number| redirect("307 Temporary Redirect", asked, number);
+    let sent = outcome(
+        &[BINARY, "get", "-sS"],
+        &["-L", "-T", "-", "URL/x"],
+        "in\nput",
+        again,
+    );
+    // curl's code for a body that cannot be sent a second time.
+    assert_eq!((sent.code, sent.asked.len()), (Some(65), 1));
+    compare(&[(&["-L", "-T", "f", "URL/x"], "", again)]);
+}
+
+#[test]
+fn a_request_on_a_kept_connection_that_has_ended_is_sent_on_another() {
+    // The third request of all gets no answer, and its connection ends.
+    let ends: Answer = |asked, number| match number {
+        3 => String::new(),
+        _ => hello(asked, number).replace("connection: close\r\n", ""),
+    };
+    compare_all(
+        ends,
+        &[
+            &["URL/a", "URL/b", "URL/c"],
+            &["-d", "x", "URL/a", "URL/b", "URL/c"],
+            &["URL/a", "URL/b", "--next", "-T", "f", "URL/c"],
+        ],
+    );
+    compare_all(|_, _| String::new(), &[&["URL/a"]]);
+}
+
+#[test]
+fn heads_are_written_as_they_came() {
+    compare_all(
+        |asked, _| answer("200 Fine", "", asked),
+        &[
+            &["-i", "URL"],
+            &["-I", "URL"],
+            &["-D", "-", "-o", "out", "URL"],
+        ],
+    );
+}
+
+#[test]
+fn what_begins_with_no_status_line_is_an_answer_of_another_protocol() {
+    for answer in [
+        (|_, _| "hello\n connection: close".to_owned()) as Answer,
+        |_, _| "HTTP/1.1 2000 OK\r\nconnection: close\r\n\r\n".to_owned(),
+    ] {
+        compare_all(answer, &[&["URL"]]);
+    }
+}
+
+#[test]
+fn posts_are_sent_again_by_retry() {
+    let busy: Answer = |asked, number| match number {
+        1 => "HTTP/1.1 503 S\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
+        _ => hello(asked, number),
+    };
+    compare_all(
+        busy,
+        &[
+            &["--retry", "1", "-d", "x", "URL"],
+            &["--retry", "1", "-X", "PATCH", "-d", "x", "URL"],
+        ],
+    );
+}
+
+#[test]
+fn dates_of_conditions_are_read_as_by_curl() {
+    let dates = [
+        "dec 12 12:00:00 1999 GMT",
+        "Sunday, 06-Nov-94 08:49:37 GMT",
+        "Sun Nov  6 08:49:37 1994",
+        "1994 Nov 6",
+        "06 Nov 94 08:49",
+        "20040911",
+        "20040911 12:00 +0200",
+        "Sat, 11 Sep 2004 21:32:11 -0530",
+        "11 Sep 2004 CEST",
+        "-6 Nov 1994",
+        "Sep 2004",
+        "32 Nov 1994",
+    ];
+    let lines: Vec<[&str; 3]> = dates.iter().map(|date| ["-z", date, "URL"]).collect();
+    let cases: Vec<&[&str]> = lines.iter().map(<[&str; 3]>::as_slice).collect();
+    compare_all(hello, &cases);
+}
+
+#[test]
+fn a_cookie_for_an_address_has_no_subdomains_in_its_file() {
+    compare_all(
+        |asked, _| {
+            hello(asked, 0).replace(
+                "connection",
+                "set-cookie: a=b; domain=127.0.0.1; path=/\r\nconnection",
+            )
+        },
+        &[&["-c", "jar", "URL"]],
+    );
+}
