@@ -37,8 +37,6 @@ use std::io::Write as _;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::runtime::Runtime;
-use tokio::task::{JoinSet, LocalSet};
 use trunkline::client::{Client, ConnectionUse, Jar, RequestBuilder};
 use trunkline::{Body, ErrorKind};
 
@@ -107,60 +105,6 @@ impl Get {
         };
         self.options.cookies.save(self.jar.as_deref())?;
         failed.map_or(Ok(()), Err)
-    }
-
-    fn one_by_one(
-        &self,
-        runtime: &Runtime,
-        fetches: Vec<Fetch>,
-    ) -> Result<Option<Failure>, Failure> {
-        let mut failed = None;
-        for fetch in fetches {
-            self.note(&mut failed, runtime.block_on(self.one(fetch))?);
-            if failed.is_some() && self.options.fail_early {
-                break;
-            }
-        }
-        Ok(failed)
-    }
-
-    /// -Z.
-    fn at_once(
-        self: &Rc<Self>,
-        runtime: &Runtime,
-        fetches: Vec<Fetch>,
-    ) -> Result<Option<Failure>, Failure> {
-        let (mut running, mut failed) = (JoinSet::new(), None);
-        let (mut waiting, max) = (fetches.into_iter(), self.options.parallel_max);
-        LocalSet::new().block_on(runtime, async {
-            loop {
-                let room = usize::from(max).saturating_sub(running.len());
-                for fetch in waiting.by_ref().take(room) {
-                    let get = Rc::clone(self);
-                    running.spawn_local(async move { get.one(fetch).await });
-                }
-                match running.join_next().await {
-                    Some(Ok(ended)) => {
-                        self.note(&mut failed, ended?);
-                        if failed.is_some() && self.options.fail_early {
-                            return Ok(failed);
-                        }
-                    }
-                    Some(Err(error)) => return Err(Failure::remote(error)),
-                    None => return Ok(failed),
-                }
-            }
-        })
-    }
-
-    /// Keeps a failure as the command's, and reports the one before.
-    fn note(&self, failed: &mut Option<Failure>, failure: Option<Failure>) {
-        if let Some(failure) = failure
-            && let Some(before) = failed.replace(failure)
-            && !self.options.output.hides_errors()
-        {
-            before.report();
-        }
     }
 
     /// One URL with what -w has behind it, and its failure.
@@ -408,7 +352,7 @@ impl Get {
         }
     }
 
-    /// Of a response that is an error the head is written alone, where -i or -I asks for it.
+    /// Writes the head alone of a response that is an error, where -i or -I asks for it.
     fn write_refused(
         &self,
         fetch: &Fetch,

@@ -45,8 +45,7 @@ pub use connect::resolve::{HttpsRecord, Resolver, Resolving, ResolvingRecord, Sy
 pub use direct::{Direct, DirectTurn, Next};
 pub use dispatch::early_counts::EarlyDataCounts;
 pub use dispatch::inspect::{ClientConnection, ClientSnapshot};
-pub use exchange::reason_phrase::ReasonPhrase;
-pub use exchange::received_fields::ReceivedFields;
+pub use exchange::reason_phrase::{ReasonPhrase, ReceivedFields};
 pub use listener::connection::{ConnectionListener, Hold};
 pub use listener::connection_use::ConnectionUse;
 pub use listener::{BodyArrival, ExchangeListener};

@@ -103,7 +103,7 @@ fn of_kind(kind: ErrorKind, error: &Error, has_head: bool) -> Failure {
             RECEIVING
         }
         ErrorKind::Violation(_) | ErrorKind::TransportClosed if has_head => CUT,
-        // What begins with no status line of HTTP/1.x is an answer of HTTP/0.9 for curl.
+        // A beginning that is no status line of HTTP/1.x is an answer of HTTP/0.9 for curl.
         ErrorKind::Violation(
             Violation::VersionUnsupported | Violation::StatusInvalid | Violation::HeadInvalid,
         ) => SCHEME,

@@ -3,7 +3,6 @@
 
 pub(super) mod compose;
 pub(super) mod reason_phrase;
-pub(super) mod received_fields;
 
 use super::connect::route::displayed;
 use super::listener::ExchangeListener;

@@ -175,7 +175,7 @@ impl Parts {
         }
         let clock = (hours * 60 + minutes) * 60 + seconds;
         let since = days(year, month + 1, day) * 86_400 + clock + self.zone.unwrap_or(0);
-        // What was before 1970 is as old as that.
+        // Earlier times count as 1970.
         let since = u64::try_from(since).unwrap_or(0);
         SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(since))
     }

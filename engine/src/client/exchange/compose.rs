@@ -1,8 +1,7 @@
 //! Converts between the `http` crate's types and the core's heads. A request is composed before its
 //! connection's version is known, so it must meet the strictest rules, those of HTTP/2.
 
-use super::reason_phrase::ReasonPhrase;
-use super::received_fields::ReceivedFields;
+use super::reason_phrase::{ReasonPhrase, ReceivedFields};
 use crate::body::Body;
 use crate::body::header_map::append_all;
 use crate::error::Error;

@@ -1,6 +1,8 @@
-//! The words of an HTTP/1.1 server for its status.
+//! The words of an HTTP/1.1 server for its status, and its fields as it has spelled them.
 
 use bytes::Bytes;
+use std::sync::Arc;
+use trunkline_core::http::ResponseHead;
 
 /// The reason phrase of a response over HTTP/1.1, where it is not the usual one for its status (RFC 9112 section 4): among
 /// the response's extensions. Its bytes are the server's, in no certain encoding; it may be empty.
@@ -20,6 +22,32 @@ pub struct ReasonPhrase(pub(super) Bytes);
 impl ReasonPhrase {
     /// Its bytes.
     pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The fields of a response over HTTP/1.1 in the order in which they came, each name as it is spelled: among the response's
+/// extensions where [`spelled_names`](crate::ClientBuilder::spelled_names) is on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceivedFields(Arc<[(Bytes, Bytes)]>);
+
+impl ReceivedFields {
+    /// Those of a head; `None`: its names were not kept.
+    pub(super) fn of(head: &ResponseHead) -> Option<Self> {
+        let mut spellings = head.section().spellings().peekable();
+        spellings.peek()?;
+        let pairs = spellings.zip(head.fields());
+        let copied = pairs.map(|(name, field)| {
+            (
+                Bytes::copy_from_slice(name),
+                Bytes::copy_from_slice(field.value),
+            )
+        });
+        Some(Self(copied.collect()))
+    }
+
+    /// Names and values.
+    pub fn as_slice(&self) -> &[(Bytes, Bytes)] {
         &self.0
     }
 }
