@@ -234,6 +234,7 @@ impl Get {
     ) -> Result<Response<Body>, Failure> {
         self.options.route.check(&fetch.uri)?;
         let request = self.request(trace, fetch).await?;
+        let is_harmless = request.method().is_idempotent();
         (fetch.facts.url, fetch.facts.looked_up) = (fetch.uri.clone(), None);
         fetch.facts.method = request.method().to_string();
         fetch.facts.sent_bytes = request.body().size_hint().exact().unwrap_or(0);
@@ -258,10 +259,12 @@ impl Get {
             .unwrap_or_default();
         let mut outcome = send(request).await;
         if matches!(&outcome, Err(error) if error.kind() == ErrorKind::TransportClosed)
+            && is_harmless
             && fetch.template.can_repeat()
             && self.answered.borrow_mut().remove(&authority)
         {
-            // Its server may have ended a connection that was kept before the request came: another one is tried once, as by curl.
+            // Its server may have ended a connection that was kept before the request came: another one is tried once, as by curl, though
+            // not for a request that may have been processed and does harm twice (RFC 9110 section 9.2.2).
             outcome = send(self.request(trace, fetch).await?).await;
         }
         let response = outcome.map_err(|error| exit::of(&trace.failed(error), false))?;

@@ -135,11 +135,14 @@ fn a_request_on_a_kept_connection_that_has_ended_is_sent_on_another() {
         ends,
         &[
             &["URL/a", "URL/b", "URL/c"],
-            &["-d", "x", "URL/a", "URL/b", "URL/c"],
             &["URL/a", "URL/b", "--next", "-T", "f", "URL/c"],
         ],
     );
     compare_all(|_, _| String::new(), &[&["URL/a"]]);
+    // curl sends the third one again, which may have been processed.
+    let posts = ["-d", "x", "URL/a", "URL/b", "URL/c"];
+    let sent = outcome(&[BINARY, "get", "-sS"], &posts, "", ends);
+    assert_eq!((sent.code, sent.asked.len()), (Some(52), 3));
 }
 
 #[test]
