@@ -24,6 +24,8 @@ fn client(names: &NameServer, root: &CertificateDer<'static>) -> Client {
     Client::builder()
         .resolver(DnsResolver::with_name_servers(names.address))
         .protocols(Protocols::All)
+        // The version that the record names wins also where the machine is slow.
+        .attempt_delay(Duration::from_secs(2))
         .tls(tls)
         .build()
         .unwrap()

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 use tokio::net::UdpSocket;
 use tokio::task::JoinHandle;
 
-/// A running name server. Names and types without a row do not exist.
+/// A running name server. Names and types without a row do not exist. The addresses of a name with an HTTPS record come
+/// behind that record, for which clients wait no longer than a busy machine may stand still.
 pub(crate) struct NameServer {
     pub(crate) address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
@@ -20,9 +21,12 @@ pub(crate) struct NameServer {
 /// zone's file. `-` as the data: the question is not answered at all.
 pub(crate) type Row<'a> = (&'a str, u32, String);
 
+/// Records by the keys of their rows; `None`: no answer.
+type Zone = BTreeMap<String, Vec<Option<Record>>>;
+
 impl NameServer {
     pub(crate) async fn start(rows: &[Row<'_>]) -> Self {
-        let mut zone: BTreeMap<String, Vec<Option<Record>>> = BTreeMap::new();
+        let mut zone = Zone::new();
         for (key, ttl, data) in rows {
             let (name, kind) = key.split_once(' ').unwrap();
             let record = (data != "-").then(|| {
@@ -37,11 +41,16 @@ impl NameServer {
         let noted = Arc::clone(&asked);
         let task = tokio::spawn(async move {
             let mut packet = [0; 4096];
+            let mut held: Vec<(String, Vec<u8>, SocketAddr)> = Vec::new();
             loop {
                 let (length, from) = socket.recv_from(&mut packet).await.unwrap();
                 let query = Message::from_vec(&packet[..length]).unwrap();
                 let question = query.queries[0].clone();
-                let key = format!("{} {}", question.name(), question.query_type());
+                let name = question.name().to_string();
+                let key = format!("{name} {}", question.query_type());
+                let is_record = question.query_type() == RecordType::HTTPS;
+                let waits_for = (!is_record).then(|| record_of(&zone, &name)).flatten();
+                let waits_for = waits_for.filter(|record| !noted.lock().unwrap().contains(record));
                 noted.lock().unwrap().push(key.clone());
                 let mut answer = Message::response(query.metadata.id, query.metadata.op_code);
                 answer.metadata.message_type = MessageType::Response;
@@ -58,7 +67,14 @@ impl NameServer {
                     None => answer.metadata.response_code = ResponseCode::NXDomain,
                 }
                 let answer = answer.to_vec().unwrap();
+                if let Some(record) = waits_for {
+                    held.push((record, answer, from));
+                    continue;
+                }
                 socket.send_to(&answer, from).await.unwrap();
+                for (_, answer, from) in held.extract_if(.., |(record, ..)| *record == key) {
+                    socket.send_to(&answer, from).await.unwrap();
+                }
             }
         });
         Self {
@@ -71,6 +87,18 @@ impl NameServer {
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
+}
+
+/// The key of the HTTPS record of this name's origin, where it is answered.
+fn record_of(zone: &Zone, name: &str) -> Option<String> {
+    let mut answered = zone
+        .iter()
+        .filter(|(_, data)| data.iter().all(Option::is_some));
+    let found = answered.find(|(key, _)| {
+        let owner = key.strip_suffix(" HTTPS");
+        owner.is_some_and(|owner| owner.rsplit("._https.").next() == Some(name))
+    });
+    found.map(|(key, _)| key.clone())
 }
 
 impl Drop for NameServer {

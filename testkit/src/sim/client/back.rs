@@ -81,6 +81,7 @@ impl World {
             from: own.id,
             loss,
             rank: entering.rank,
+            alone: self.plan.requests[request as usize].upload > 0,
             deadline: entering.deadline,
             random,
         };
