@@ -129,8 +129,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
       const bytes = typeof data === 'string' ? Buffer.from(data, encoding ?? 'utf8') : data
       if (this.isStreaming) this.exchange.write(bytes)
       else this.pieces.push(bytes)
-    }
-    else if (done === undefined) this.isHeadAsked = true
+    } else if (done === undefined) this.isHeadAsked = true
     // As with node, an end behind the end of the connection finishes nothing.
     const isGone = data.length === 0 && this.socket.destroyed
     if (typeof done === 'function' && !isGone && !this.response.destroyed) this.waiting.push(asked('WRITEWRAP', done))
