@@ -27,7 +27,7 @@ impl ReasonPhrase {
 }
 
 /// The fields of a response over HTTP/1.1 in the order in which they came, each name as it is spelled: among the response's
-/// extensions where [`spelled_names`](crate::ClientBuilder::spelled_names) is on.
+/// extensions where [`spelled_names`](crate::client::ClientBuilder::spelled_names) is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedFields(Arc<[(Bytes, Bytes)]>);
 
