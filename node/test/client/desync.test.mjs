@@ -49,6 +49,10 @@ const FOLDED = /\r\n[ \t]+(?:content-length|transfer-encoding|chunked)/
  * llhttp reads nothing more. */
 const INTERIM_CLOSE = /^HTTP\/1\.1 10[03] (?:(?!\r\n\r\n)[^])*\r\nconnection: close/
 
+/** A coding that is empty, which lists of RFC 9110 section 5.6.1 may have: llhttp refuses it from 9.4 on, and that of undici reads over it, as
+ * we do. */
+const EMPTY_CODING = /^(?:(?!\r\n\r\n)[^])*\r\ntransfer-encoding:[ \t]*\r\n/
+
 /** A POST is not sent again where nothing of a response came. */
 const methodOf = seed => seed % 8 === 0 ? 'HEAD' : 'POST'
 
@@ -95,7 +99,7 @@ test('no response is whole to this client that llhttp does not end at the same p
     const [theirs, own] = await Promise.all([llhttp(port, seed), ours(agent, port, seed)])
     // We may refuse what llhttp takes.
     if (own === undefined) continue
-    if (theirs === undefined && (FOLDED.test(input(seed)) || INTERIM_CLOSE.test(input(seed)))) continue
+    if (theirs === undefined && [FOLDED, INTERIM_CLOSE, EMPTY_CODING].some(kind => kind.test(input(seed)))) continue
     if (theirs !== undefined && own.status === theirs.status && own.body === theirs.body) same++
     else different.push({ seed, theirs, own })
   }
