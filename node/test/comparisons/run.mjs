@@ -115,4 +115,5 @@ async function work () {
 }
 await Promise.all(Array.from({ length: set.isGenerated ? CONCURRENT_MAX : 1 }, work))
 for (const name of disturbed) printLines(name, await playOne(name))
-process.exit(0)
+// A pipe that was full takes the rest later, which an exit would cut.
+process.stdout.write('', () => { process.exit(0) })
