@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
+import { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import test from 'node:test'
 import { connect } from 'trunkline/http2'
 import { readers } from '../support/readers.mjs'
@@ -13,8 +15,14 @@ const data = (flags, text) => frame(DATA, flags, 1, Buffer.from(text))
 const reset = code => frame(RST_STREAM, 0, 1, numbers(code))
 const endings = { 'a reset in order': reset(NO_ERROR), 'a reset that cancels': reset(CANCEL), 'the reset of an error': reset(INTERNAL_ERROR), 'the GOAWAY of an error': frame(GOAWAY, 0, 0, numbers(0, INTERNAL_ERROR)) }
 
-/** A server that answers its first request with "hel", and sends the rest when `begun` is kept. */
-async function answering (t, begun, rest) {
+function deferred () {
+  const made = {}
+  made.promise = new Promise(resolve => { made.resolve = resolve })
+  return made
+}
+
+/** A server that answers its first request with "hel", and sends each of the parts behind it when its promise is kept. */
+async function answering (t, parts) {
   const server = net.createServer(socket => {
     socket.on('error', () => {}).write(frame(SETTINGS, 0, 0, Buffer.alloc(0)))
     let received = Buffer.alloc(0)
@@ -25,8 +33,10 @@ async function answering (t, begun, rest) {
       while (received.length >= at + 9 && received[at + 3] !== HEADERS) at += 9 + received.readUIntBE(at, 3)
       if (received.length < at + 9) return
       socket.off('data', onData).resume().write(Buffer.concat([OK, data(0, 'hel')]))
-      await begun
-      socket.write(rest)
+      for (const [due, bytes] of parts) {
+        await due
+        socket.write(bytes)
+      }
     })
   })
   t.after(() => { server.close() })
@@ -41,7 +51,7 @@ for (const [ending, bytes] of Object.entries(endings)) {
       test(`${name} get the end of a response that is whole, where ${ending} comes with it (${method})`, async t => {
         let begin
         const begun = new Promise(resolve => { begin = resolve })
-        const session = connect(`http://127.0.0.1:${await answering(t, begun, Buffer.concat([data(END_STREAM, 'lo'), bytes]))}`)
+        const session = connect(`http://127.0.0.1:${await answering(t, [[begun, Buffer.concat([data(END_STREAM, 'lo'), bytes])]])}`)
         session.on('error', () => {})
         // A POST goes on, so that its stream is open when the end comes.
         const stream = session.request({ ':path': '/', ':method': method })
@@ -59,4 +69,25 @@ for (const [ending, bytes] of Object.entries(endings)) {
       })
     }
   }
+}
+
+for (const [at, outcome] of [['hel', 'fails, because the rest is lost'], ['lo', 'ends, because it has all']]) {
+  test(`a pipeline whose response is cancelled while it rests at ${at} ${outcome}`, async t => {
+    const taken = Object.fromEntries(['hel', 'lo'].map(text => [text, deferred()]))
+    const port = await answering(t, [[taken.hel.promise, data(END_STREAM, 'lo')], [taken[at].promise, reset(CANCEL)]])
+    const session = connect(`http://127.0.0.1:${port}`)
+    t.after(() => { session.destroy() })
+    const stream = session.request({ ':path': '/', ':method': 'POST' })
+    const closed = new Promise(resolve => { stream.on('close', resolve) })
+    const resting = new Writable({
+      highWaterMark: 1,
+      write (chunk, _encoding, done) {
+        taken[chunk].resolve()
+        if (String(chunk) === at) closed.then(() => { done() })
+        else done()
+      }
+    })
+    const settled = await pipeline(stream, resting).then(() => 'ends', ({ code }) => code)
+    assert.equal(settled, at === 'lo' ? 'ends' : 'ERR_STREAM_PREMATURE_CLOSE')
+  })
 }

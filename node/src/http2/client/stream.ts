@@ -411,6 +411,8 @@ export class ClientHttp2Stream extends Duplex {
 
   /** `resets`: the peer gets RST_STREAM; `atOnce`: whatever is not written yet. */
   private $markClosed (code: number, resets: boolean, atOnce: boolean): void {
+    // Before `aborted`, upon which a pipeline asks whether an end is to come.
+    if (code !== NO_ERROR) dropEnd(this)
     this.$isClosed = true
     this.$code = code
     this.setTimeout(0)
