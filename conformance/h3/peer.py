@@ -56,6 +56,9 @@ class Peer:
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.connect(("127.0.0.1", port))
         self.socket.setblocking(False)
+        self.earlier_sockets = []
+        # Whether anything has come to the port of now.
+        self.reached = False
         self.address = ("127.0.0.1", port)
         self.records = {}
         self.closed = None
@@ -100,10 +103,21 @@ class Peer:
         self.quic.stop_stream(stream, code)
         self.flush()
 
+    def moves(self):
+        """The peer goes on from another port, under the same connection id. It goes on to listen
+        at its earlier ports: a server says its last word once, to the port that it knew then
+        (RFC 9000 section 10.2.1)."""
+        self.earlier_sockets.append(self.socket)
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.connect(self.address)
+        self.socket.setblocking(False)
+        self.reached = False
+
     def hangs_up(self):
         self.quic.close(error_code=wire.H3_NO_ERROR)
         self.flush()
-        self.socket.close()
+        for each in (self.socket, *self.earlier_sockets):
+            each.close()
 
     # Expectations.
 
@@ -216,15 +230,17 @@ class Peer:
         """Waits for packets or a timer, up to `end`, and handles what came."""
         timer = self.quic.get_timer()
         until = min(end, timer) if timer else end
-        readable, _, _ = select.select([self.socket], [], [], max(0, until - time.monotonic()))
+        sockets = [self.socket, *self.earlier_sockets]
+        readable, _, _ = select.select(sockets, [], [], max(0, until - time.monotonic()))
         now = time.monotonic()
-        if readable:
+        for each in readable:
             try:
                 while True:
-                    self.quic.receive_datagram(self.socket.recv(65536), self.address, now)
+                    self.quic.receive_datagram(each.recv(65536), self.address, now)
+                    self.reached |= each is self.socket
             except BlockingIOError:
                 pass
-        elif timer and timer <= now:
+        if not readable and timer and timer <= now:
             self.quic.handle_timer(now)
         while event := self.quic.next_event():
             self.note(event)

@@ -189,18 +189,10 @@ def packets_for_nobody_are_answered_at_a_rate(server):
     assert 0 < got <= most, f"{got} answers where {most:.0f} are allowed"
 
 
-def _moves(peer):
-    """The peer goes on from another port, under the same connection id."""
-    peer.socket.close()
-    peer.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    peer.socket.connect(peer.address)
-    peer.socket.setblocking(False)
-
-
 def a_client_whose_port_changes_is_served_on(server):
     peer = server()
     peer.must_live()
-    _moves(peer)
+    peer.moves()
     peer.must_live()
     peer.must_live()
 
@@ -210,14 +202,14 @@ def a_client_that_moves_on_and_on_is_left(server):
     peer.must_live()
 
     def moves():
-        _moves(peer)
+        peer.moves()
         peer.quic.send_ping(1)
         peer.flush()
-        # The answer may be the server's last word, and goes to this port alone.
-        select.select([peer.socket], [], [], 1.0)
-        peer.wait(0.002)
+        # A server that does not run for a while sees of many moves the last one alone.
+        peer.until(lambda: peer.reached or peer.closed, "an answer at the new port")
 
-    taken = _floods(peer, 1000, moves)
+    # The most ports that one process may well have open: 1,024 files is a common limit.
+    taken = _floods(peer, 900, moves)
     assert taken >= 75, f"after {taken} moves"
 
 
