@@ -132,8 +132,8 @@ impl Engine {
             here.turn_for_script();
         }
     }
-    /// The bell was rung: the engine's part of what there is to do before completions are drained.
-    pub(crate) fn rung(&self) {
+    /// The loop was woken: the engine's part of what there is to do before completions are drained.
+    pub(crate) fn on_wake(&self) {
         #[cfg(target_os = "linux")]
         if let Self::Inline(here) = self {
             here.run(false);

@@ -12,7 +12,7 @@ use crate::engine::{Engine, EnginePlace, EnvironmentLoop, Registry};
 use crate::failure;
 use crate::platform::callback::Callback;
 use crate::platform::napi::{Env, Outcome, Refused, Value, call};
-use crate::platform::uv::{self, Bell};
+use crate::platform::uv::{self, LoopWaker};
 use crate::server::listen::forwarded;
 use crate::server::{snapshot, traffic};
 use bytes::Bytes;
@@ -66,13 +66,13 @@ fn make(env: Env, drain: Value, wanted: EnginePlace) -> Outcome<Value> {
     let drain = Callback::new(env, drain)?;
     let place = Box::into_raw(Box::<MaybeUninit<Environment>>::new_uninit());
     let data = place.cast::<c_void>();
-    // SAFETY: on the loop's thread; the place is freed after the bell is closed, or here.
-    let bell = unsafe { Bell::new(uv_loop.cast(), rung, data) }.ok_or_else(|| {
+    // SAFETY: on the loop's thread; the place is freed after the waker is closed, or here.
+    let waker = unsafe { LoopWaker::new(uv_loop.cast(), on_wake, data) }.ok_or_else(|| {
         // SAFETY: it came from `Box::into_raw` above, and no other owner exists.
         drop(unsafe { Box::from_raw(place) });
         refuse("libuv gave no handle")
     })?;
-    let shared = Arc::new(Shared::new(bell));
+    let shared = Arc::new(Shared::new(waker));
     // SAFETY: the memory is ours and has room for one; no reference to it exists yet.
     let environment = unsafe {
         data.cast::<Environment>().write(Environment {
@@ -158,7 +158,7 @@ unsafe extern "C" fn hold(
     // SAFETY: as in `kick`.
     unsafe {
         call(env, info, |env, [holds], data| {
-            of(data).shared.bell.hold(env.as_number(holds)? != 0);
+            of(data).shared.waker.set_ref(env.as_number(holds)? != 0);
             Ok(env.undefined())
         })
     }
@@ -297,7 +297,7 @@ impl Environment {
         unsafe { self.drain.call() };
         memory.set_script_called(false);
         if memory.take_idle() {
-            self.shared.bell.hold(false);
+            self.shared.waker.set_ref(false);
         }
         #[cfg(target_os = "linux")]
         if let Some(Engine::Inline(inline)) = &self.engine
@@ -306,7 +306,7 @@ impl Environment {
             inline.run_for_script();
         }
     }
-    /// Ends the engine first, then the bell, then the memory; once.
+    /// Ends the engine first, then the waker, then the memory; once.
     fn end(&mut self) {
         if self.shared.closing.swap(true, Ordering::AcqRel) {
             return;
@@ -315,7 +315,7 @@ impl Environment {
         if let Some(engine) = self.engine.take() {
             engine.end();
         }
-        self.shared.bell.close(closed);
+        self.shared.waker.close(closed);
     }
     /// The story of a failed request; null: it is not kept any more.
     fn story(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
@@ -340,12 +340,12 @@ impl Environment {
     }
 }
 
-/// The bell: calls `drain`.
-unsafe extern "C" fn rung(handle: *mut uv::Handle) {
-    // SAFETY: on the loop's thread, of a bell whose data is an environment.
+/// The loop was woken: calls `drain`.
+unsafe extern "C" fn on_wake(handle: *mut uv::Handle) {
+    // SAFETY: on the loop's thread, of a waker whose data is an environment.
     let environment = unsafe { of(uv::data(handle)) };
     if let Some(engine) = &environment.engine {
-        engine.rung();
+        engine.on_wake();
     }
     // SAFETY: as above; no call of JavaScript's is under way.
     unsafe { environment.drain() };
@@ -390,10 +390,10 @@ unsafe extern "C" fn clean_up(_: napi_sys::napi_async_cleanup_hook_handle, data:
 }
 
 unsafe extern "C" fn closed(handle: *mut uv::Handle) {
-    // SAFETY: the bell's last callback: no thread rings it or calls the functions any more.
+    // SAFETY: the waker's last callback: no thread wakes it or calls the functions any more.
     unsafe {
         let environment = Box::from_raw(uv::data(handle).cast::<Environment>());
-        environment.shared.bell.free();
+        environment.shared.waker.free();
         let cleanup = environment.cleanup;
         // Before the hook: with it Node.js's environment may go.
         drop(environment);

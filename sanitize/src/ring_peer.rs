@@ -70,13 +70,13 @@ fn text_of(number: u32) -> [u8; 6] {
 fn rest(
     memory: &Memory,
     outbound: &mut Outbound,
-    bell: &wake::Wake,
+    waker: &wake::Wake,
     kick: &wake::Wake,
     is_done: impl FnOnce() -> bool,
 ) {
     let _ = outbound.spill();
     if outbound.announce() {
-        bell.notify();
+        waker.notify();
     }
     memory.set_engine_sleeps(true);
     if !memory.has_submissions() && !is_done() {
@@ -89,32 +89,32 @@ fn rest(
 fn loom_what_is_completed_comes_out_in_order_and_nobody_sleeps_over_it() {
     wake::explore(|| {
         let memory = Memory::new();
-        let (bell, kick) = (wake::new(), wake::new());
+        let (waker, kick) = (wake::new(), wake::new());
         let engine = {
-            let (memory, bell, kick) = (Arc::clone(&memory), bell.clone(), kick.clone());
+            let (memory, waker, kick) = (Arc::clone(&memory), waker.clone(), kick.clone());
             wake::spawn(move || {
                 let mut outbound = Outbound::new(Arc::clone(&memory));
                 for number in 0..COUNT {
                     let entry: Entry = [3, number, 0, 0, 0, 0, 0, 0];
                     let text = text_of(number);
                     if outbound.complete(entry, &text[..4], &text[4..]) {
-                        bell.notify();
+                        waker.notify();
                     }
                 }
                 // Entries that wait outside go in as there is room; until then it sleeps like any engine.
                 while memory.overflows() {
                     let is_done = || !memory.overflows();
-                    rest(&memory, &mut outbound, &bell, &kick, is_done);
+                    rest(&memory, &mut outbound, &waker, &kick, is_done);
                 }
                 if outbound.announce() {
-                    bell.notify();
+                    waker.notify();
                 }
             })
         };
         let mut script = ScriptEnd::new(Arc::clone(&memory));
         let mut read = 0;
         while read < COUNT {
-            bell.wait();
+            waker.wait();
             let wants_kick = script.drain(|entry, text| {
                 assert_eq!(entry[1], read, "the order");
                 let expected = text_of(read);
@@ -133,11 +133,11 @@ fn loom_what_is_completed_comes_out_in_order_and_nobody_sleeps_over_it() {
 fn loom_what_is_submitted_comes_out_in_order_and_the_engine_never_sleeps_over_it() {
     wake::explore(|| {
         let memory = Memory::new();
-        let (bell, kick) = (wake::new(), wake::new());
+        let (waker, kick) = (wake::new(), wake::new());
         // In place of `setImmediate`, by which JavaScript tries again: loom allows no busy loop.
         let room = wake::new();
         let engine = {
-            let (memory, bell, kick) = (Arc::clone(&memory), bell.clone(), kick.clone());
+            let (memory, waker, kick) = (Arc::clone(&memory), waker.clone(), kick.clone());
             let room = room.clone();
             wake::spawn(move || {
                 let mut outbound = Outbound::new(Arc::clone(&memory));
@@ -153,7 +153,7 @@ fn loom_what_is_submitted_comes_out_in_order_and_the_engine_never_sleeps_over_it
                     if took {
                         room.notify();
                     } else {
-                        rest(&memory, &mut outbound, &bell, &kick, || false);
+                        rest(&memory, &mut outbound, &waker, &kick, || false);
                     }
                 }
             })

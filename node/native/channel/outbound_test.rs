@@ -45,7 +45,7 @@ fn javascript_learns_of_what_waits_though_it_slept_before_it_was_said_that_somet
     assert!(reader.next().is_none(), "the last one waits at the engine");
     reader.sleep();
     assert!(outbound.spill(), "it waits no more");
-    assert!(outbound.announce(), "and is rung for");
+    assert!(outbound.announce(), "and the loop is woken for it");
     assert_eq!(reader.next().unwrap().0[1], ENTRIES);
 }
 

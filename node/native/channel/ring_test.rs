@@ -10,7 +10,7 @@ impl Reader {
     pub(crate) fn new(memory: Arc<Memory>) -> Self {
         Self { memory, read: 0 }
     }
-    /// It says that it is to be rung for.
+    /// Asks to be woken for what comes next.
     pub(crate) fn sleep(&self) {
         self.memory.control[SCRIPT_SLEEPS].store(1, Ordering::SeqCst);
     }

@@ -15,7 +15,7 @@ use super::codes::{BY_REFERENCE_BYTES_MIN, completion_flag};
 use super::lock;
 use super::outbound::Outbound;
 use super::ring::{Entry, LENGTH, Memory, POSITION, TEXT_BYTES_MAX};
-use crate::platform::uv::Bell;
+use crate::platform::uv::LoopWaker;
 use bytes::Bytes;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -28,7 +28,7 @@ use trunkline::server::Pause;
 /// The channel's memory and what else JavaScript and the engine share of it, on two threads or on one.
 pub(crate) struct Shared {
     pub(crate) memory: Arc<Memory>,
-    pub(crate) bell: Bell,
+    pub(crate) waker: LoopWaker,
     outbound: Mutex<Outbound>,
     pub(crate) ring_lag: RingLag,
     pub(crate) streams: Streams,
@@ -46,11 +46,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(bell: Bell) -> Self {
+    pub(crate) fn new(waker: LoopWaker) -> Self {
         let memory = Memory::new();
         Self {
             memory: Arc::clone(&memory),
-            bell,
+            waker,
             outbound: Mutex::new(Outbound::new(memory)),
             ring_lag: RingLag::new(),
             streams: Streams::default(),
@@ -152,12 +152,12 @@ impl Shared {
     pub(crate) fn wake_script(&self) {
         if !self.runs.defer_script() {
             self.ring_lag.woken();
-            self.bell.ring();
+            self.waker.wake();
         }
     }
     /// Wakes the loop, from any thread.
     pub(crate) fn ring(&self) {
-        self.bell.ring();
+        self.waker.wake();
     }
 }
 

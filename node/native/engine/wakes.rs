@@ -21,7 +21,7 @@ pub(super) struct Wakes {
     tasks: Mutex<Vec<Task>>,
     /// For connections that are new.
     connections: Mutex<Vec<Task>>,
-    /// `None`: the environment ends. Under the lock the bell is open.
+    /// `None`: the environment ends. Under the lock the waker is open.
     shared: Mutex<Option<Arc<Shared>>>,
 }
 
@@ -58,7 +58,7 @@ impl Wakes {
     pub(super) fn is_running(&self) -> bool {
         self.running.load(Ordering::Relaxed)
     }
-    /// From now on nothing is woken: the bell closes.
+    /// From now on nothing is woken: the waker closes.
     pub(super) fn close(&self) {
         *lock(&self.shared) = None;
     }

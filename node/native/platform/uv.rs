@@ -40,49 +40,49 @@ unsafe fn give_back(handle: *mut Handle, words: usize) {
 }
 
 /// Wakes a loop. It lies still in memory from `new` until libuv has closed it.
-pub(crate) struct Bell {
+pub(crate) struct LoopWaker {
     handle: *mut Handle,
     words: usize,
 }
 
 // SAFETY: `uv_async_send`, the only call from other threads, is allowed from any thread.
-unsafe impl Send for Bell {}
+unsafe impl Send for LoopWaker {}
 // SAFETY: as above; everything else is called on the loop's thread.
-unsafe impl Sync for Bell {}
+unsafe impl Sync for LoopWaker {}
 
-impl Bell {
-    /// A wake-up handle of `uv_loop`, unref'd; `rung` runs on the loop's thread.
+impl LoopWaker {
+    /// A wake-up handle of `uv_loop`, unref'd; `on_wake` runs on the loop's thread.
     ///
     /// # Safety
     /// On the thread of `uv_loop`; `data` stays valid until `close` calls back.
     pub(crate) unsafe fn new(
         uv_loop: *mut c_void,
-        rung: unsafe extern "C" fn(*mut Handle),
+        on_wake: unsafe extern "C" fn(*mut Handle),
         data: *mut c_void,
     ) -> Option<Self> {
         let (handle, words) = place(UV_ASYNC);
-        let bell = Self { handle, words };
+        let waker = Self { handle, words };
         // SAFETY: by the caller's promise; the place is as large as libuv says.
         unsafe {
-            if uv_async_init(uv_loop, handle, rung) != 0 {
-                bell.free();
+            if uv_async_init(uv_loop, handle, on_wake) != 0 {
+                waker.free();
                 return None;
             }
             uv_handle_set_data(handle, data);
             uv_unref(handle);
-            Some(bell)
+            Some(waker)
         }
     }
-    /// Rings, from any thread.
-    pub(crate) fn ring(&self) {
-        // SAFETY: the handle is open: it is closed after the last thread that rings was joined.
+    /// Wakes the loop, from any thread.
+    pub(crate) fn wake(&self) {
+        // SAFETY: the handle is open: it is closed after the last thread that wakes it was joined.
         unsafe { uv_async_send(self.handle) };
     }
-    /// Whether it keeps the loop alive. On the loop's thread.
-    pub(crate) fn hold(&self, holds: bool) {
+    /// Whether it keeps the loop alive (`uv_ref`). On the loop's thread.
+    pub(crate) fn set_ref(&self, keeps_alive: bool) {
         // SAFETY: the handle is open and this is its loop's thread.
         unsafe {
-            match holds {
+            match keeps_alive {
                 true => uv_ref(self.handle),
                 false => uv_unref(self.handle),
             }
@@ -96,17 +96,17 @@ impl Bell {
     /// Gives its memory back.
     ///
     /// # Safety
-    /// libuv has closed it, or never opened it; no thread rings any more.
+    /// libuv has closed it, or never opened it; no thread wakes it any more.
     pub(crate) unsafe fn free(&self) {
         // SAFETY: made by `new` with these words; freed once, by the caller's promise.
         unsafe { give_back(self.handle, self.words) };
     }
 }
 
-/// The `data` that was given to [`Bell::new`].
+/// The `data` that was given to [`LoopWaker::new`].
 ///
 /// # Safety
-/// `handle` is a bell's.
+/// `handle` is a waker's.
 pub(crate) unsafe fn data(handle: *const Handle) -> *mut c_void {
     // SAFETY: by the caller's promise.
     unsafe { uv_handle_get_data(handle) }

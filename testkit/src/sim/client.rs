@@ -39,7 +39,7 @@ impl World {
         own.wait_until = patience.into_iter().chain(own.total_until).min();
         own.waits = true;
         if let Some(at) = own.total_until {
-            self.agenda.enter(at, WorldEvent::Total(request));
+            self.events.push(at, WorldEvent::Total(request));
         }
         let origin = &self.origins[plan.origin].origin;
         let (until, rank, alone) = (own.wait_until, plan.rank, plan.upload > 0);
@@ -102,7 +102,7 @@ impl World {
             own.exchanges.remove(&stream);
         }
         let side = Side::Client;
-        self.agenda.enter(now, WorldEvent::Wake { link, side });
+        self.events.push(now, WorldEvent::Wake { link, side });
     }
 
     /// All of a request's time is over.
@@ -127,8 +127,8 @@ impl World {
         let plan = &self.plan.origins[origin];
         // TCP, then TLS 1.3.
         let takes = 2 * plan.path.round_trip + plan.handshake_delay;
-        self.agenda
-            .enter(self.now + takes, WorldEvent::Attempt { attempt, origin });
+        self.events
+            .push(self.now + takes, WorldEvent::Attempt { attempt, origin });
     }
 
     pub(super) fn end_attempt(&mut self, attempt: AttemptId, origin: usize) {
@@ -197,7 +197,7 @@ impl World {
         self.begin_server(link, &mut own);
         self.links[link] = Some(Box::new(own));
         for side in [Side::Client, Side::Server] {
-            self.agenda.enter(now, WorldEvent::Wake { link, side });
+            self.events.push(now, WorldEvent::Wake { link, side });
         }
     }
 
@@ -249,7 +249,7 @@ impl World {
                     self.requests[request as usize].waits = false;
                     self.inboxes[link].push(request);
                     let side = Side::Client;
-                    self.agenda.enter(now, WorldEvent::Wake { link, side });
+                    self.events.push(now, WorldEvent::Wake { link, side });
                 }
                 Action::Open { origin, attempt } => self.begin_attempt(origin, attempt),
                 Action::Fail { request, why } => {
@@ -265,7 +265,7 @@ impl World {
                     let probed = &mut self.reported[link].probed;
                     *probed = (*probed).max(Some(even_if_recent));
                     let side = Side::Client;
-                    self.agenda.enter(now, WorldEvent::Wake { link, side });
+                    self.events.push(now, WorldEvent::Wake { link, side });
                 }
                 Action::Outlived {
                     connection,
@@ -274,14 +274,14 @@ impl World {
                     let link = self.by_id[&connection];
                     self.reported[link].outlived = Some(answer_time);
                     let side = Side::Client;
-                    self.agenda.enter(now, WorldEvent::Wake { link, side });
+                    self.events.push(now, WorldEvent::Wake { link, side });
                 }
                 Action::Close { connection, .. } => {
                     let link = self.by_id[&connection];
                     self.referee.reported_to_close(link);
                     self.stops[link] = true;
                     let side = Side::Client;
-                    self.agenda.enter(now, WorldEvent::Wake { link, side });
+                    self.events.push(now, WorldEvent::Wake { link, side });
                 }
             }
         }
@@ -300,8 +300,8 @@ impl World {
     pub(super) fn fall_silent(&mut self, link: usize) {
         if let Some(own) = &mut self.links[link] {
             own.dead = true;
-            self.agenda
-                .enter(self.now + SILENCE_MAX, WorldEvent::Cut { link });
+            self.events
+                .push(self.now + SILENCE_MAX, WorldEvent::Cut { link });
         }
     }
 }

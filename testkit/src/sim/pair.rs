@@ -5,7 +5,7 @@ use super::dice::Dice;
 use super::ledger::Ledger;
 use super::machine::Machine;
 use super::path::{PathPlan, Wire};
-use super::world::agenda::Agenda;
+use super::world::event_queue::EventQueue;
 use super::world::link::LinkEnd;
 use super::world::other;
 use bytes::Bytes;
@@ -35,7 +35,7 @@ pub(super) struct Pair {
     up: Wire,
     down: Wire,
     dice: Dice,
-    agenda: Agenda<PairEvent>,
+    events: EventQueue<PairEvent>,
 }
 
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Pair {
             up: Wire::new(path, began),
             down: Wire::new(path, began),
             dice: Dice::new(seed),
-            agenda: Agenda::default(),
+            events: EventQueue::default(),
         }
     }
     /// Lets happen what happens, until `conduct` has seen enough.
@@ -71,22 +71,22 @@ impl Pair {
         for side in [Side::Server, Side::Client] {
             self.wake(side, self.began);
         }
-        while let Some((at, happening)) = self.agenda.take() {
+        while let Some((at, event)) = self.events.pop() {
             self.now = at;
             if conduct.is_over(self) {
                 break;
             }
-            let side = self.happen(happening);
+            let side = self.handle_event(event);
             self.turn(conduct, side);
         }
     }
     /// Gives `side` a turn at that time.
     pub(super) fn wake(&mut self, side: Side, at: Instant) {
-        self.agenda.enter(at, PairEvent::Wake(side));
+        self.events.push(at, PairEvent::Wake(side));
     }
     /// Whose turn it is then.
-    fn happen(&mut self, happening: PairEvent) -> Side {
-        match happening {
+    fn handle_event(&mut self, event: PairEvent) -> Side {
+        match event {
             PairEvent::Arrive(to, bytes) => {
                 self.end(to).inbox.push_back(bytes);
                 to
@@ -162,9 +162,9 @@ impl Pair {
         for burst in end.transmit(now, wire, &mut self.dice) {
             let bytes = burst.bytes.len() as u64;
             let acknowledged = PairEvent::Acknowledge(side, bytes);
-            self.agenda.enter(burst.acknowledged_at, acknowledged);
+            self.events.push(burst.acknowledged_at, acknowledged);
             let arrival = PairEvent::Arrive(other(side), burst.bytes);
-            self.agenda.enter(burst.arrives_at, arrival);
+            self.events.push(burst.arrives_at, arrival);
         }
         wrote
     }

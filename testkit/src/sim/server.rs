@@ -67,8 +67,8 @@ impl World {
             _ => None,
         };
         if let Some(after) = strike_after {
-            self.agenda
-                .enter(self.now + after, WorldEvent::Strike { link });
+            self.events
+                .push(self.now + after, WorldEvent::Strike { link });
         }
     }
 
@@ -234,7 +234,7 @@ impl World {
 
     fn think(&mut self, link: usize, request: u32, stream: StreamId) {
         let at = self.now + self.plan.requests[request as usize].thought;
-        self.agenda.enter(
+        self.events.push(
             at,
             WorldEvent::Answer {
                 link,

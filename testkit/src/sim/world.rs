@@ -1,6 +1,6 @@
 //! The world: its state, its clock and its events.
 
-pub mod agenda;
+pub mod event_queue;
 pub(super) mod link;
 pub mod plan;
 pub(super) mod referee;
@@ -9,8 +9,8 @@ mod turn;
 use self::link::Link;
 use super::dice::Dice;
 use super::path::Wire;
-use agenda::Agenda;
 use bytes::Bytes;
+use event_queue::EventQueue;
 use plan::{OriginPlan, Plan};
 use referee::Referee;
 use std::collections::BTreeMap;
@@ -152,7 +152,7 @@ pub struct World {
     pub(super) calm: bool,
     base: Instant,
     pub(super) now: Instant,
-    pub(super) agenda: Agenda<WorldEvent>,
+    pub(super) events: EventQueue<WorldEvent>,
     pub(super) pool: Pool<u32>,
     pub(super) origins: Vec<OriginState>,
     pub(super) links: Vec<Option<Box<Link>>>,
@@ -186,18 +186,18 @@ impl World {
                 connections: 0,
             }
         });
-        let mut agenda = Agenda::default();
+        let mut events = EventQueue::default();
         for (number, request) in plan.requests.iter().enumerate() {
-            agenda.enter(base + request.at, WorldEvent::Submit(number as u32));
+            events.push(base + request.at, WorldEvent::Submit(number as u32));
             if let Some(at) = request.abort_at {
-                agenda.enter(base + at, WorldEvent::Abort(number as u32));
+                events.push(base + at, WorldEvent::Abort(number as u32));
             }
         }
         for &(at, origin, count) in &plan.warm_ups {
-            agenda.enter(base + at, WorldEvent::WarmUp { origin, count });
+            events.push(base + at, WorldEvent::WarmUp { origin, count });
         }
         for &at in &plan.network_changes {
-            agenda.enter(base + at, WorldEvent::NetworkChange);
+            events.push(base + at, WorldEvent::NetworkChange);
         }
         Self {
             origins: origins.collect(),
@@ -207,7 +207,7 @@ impl World {
             calm,
             base,
             now: base,
-            agenda,
+            events,
             links: Vec::new(),
             inboxes: Vec::new(),
             stops: Vec::new(),
@@ -229,17 +229,17 @@ impl World {
 
     /// Lets everything happen, and tells how each request ended.
     pub fn run_to_end(mut self) -> (Summary, Vec<Ended>) {
-        while let Some((at, happening)) = self.agenda.take() {
+        while let Some((at, event)) = self.events.pop() {
             self.now = at;
             self.summary.steps += 1;
             let lasted = at - self.base;
             assert!(
                 lasted <= WORLD_MAX,
-                "the world does not end: {happening:?}; left {:?}, {:?}",
+                "the world does not end: {event:?}; left {:?}, {:?}",
                 self.waiting(),
                 self.pool.stats(at)
             );
-            self.happen(happening);
+            self.handle_event(event);
             self.carry_out();
             self.check_pool();
             self.plan_pool_wake();
@@ -271,8 +271,8 @@ impl World {
         (self.summary, ended.collect())
     }
 
-    fn happen(&mut self, happening: WorldEvent) {
-        match happening {
+    fn handle_event(&mut self, event: WorldEvent) {
+        match event {
             WorldEvent::Submit(request) => self.submit(request),
             WorldEvent::Abort(request) => self.abort(request),
             WorldEvent::Attempt { attempt, origin } => self.end_attempt(attempt, origin),
@@ -334,7 +334,7 @@ impl World {
             && self.pool_wake_at.is_none_or(|set| at < set)
         {
             self.pool_wake_at = Some(at);
-            self.agenda.enter(at, WorldEvent::Pool);
+            self.events.push(at, WorldEvent::Pool);
         }
     }
 

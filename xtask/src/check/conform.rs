@@ -29,7 +29,7 @@ struct Row {
     transport: &'static str,
     suite: Suite,
     argued: usize,
-    surprises: Vec<String>,
+    unexpected: Vec<String>,
 }
 
 /// Runs every suite over TLS and cleartext, and that of HTTP/3 over QUIC. With an address and `tls` or `clear`, runs them
@@ -59,8 +59,8 @@ pub(crate) fn conform(args: &[String]) -> Outcome {
     }
     print(&rows);
     write_csv(&rows)?;
-    let surprises: usize = rows.iter().map(|row| row.surprises.len()).sum();
-    match surprises {
+    let unexpected: usize = rows.iter().map(|row| row.unexpected.len()).sum();
+    match unexpected {
         0 => Ok(()),
         count => Err(format!(
             "{count} cases differ from interop/expected.toml (listed above)"
@@ -78,13 +78,13 @@ fn against(address: SocketAddr, tls: bool, expected: &Expected, rows: &mut Vec<R
 
 fn row(transport: &'static str, suite: Suite, expected: &Expected) -> Row {
     let key = format!("{}-{transport}", suite.name);
-    let surprises = expected.compare(&key, &suite.failed);
+    let unexpected = expected.compare(&key, &suite.failed);
     let argued = expected.argued(&key, &suite.failed);
     Row {
         transport,
         suite,
         argued,
-        surprises,
+        unexpected,
     }
 }
 
@@ -106,8 +106,8 @@ fn print(rows: &[Row]) {
         );
     }
     for row in rows {
-        for surprise in &row.surprises {
-            println!("{} over {}: {surprise}", row.suite.name, row.transport);
+        for failed in &row.unexpected {
+            println!("{} over {}: {failed}", row.suite.name, row.transport);
         }
     }
 }

@@ -64,8 +64,8 @@ export class Connections implements ConnectionListener {
   private readonly places = new Map<string, OriginEntry>()
   /** Emits the failures of connections whose requests have not failed yet, in order. */
   private readonly failures: (() => void)[] = []
-  /** Emit the ends of connections, while the dispatcher ends. */
-  private readonly farewells: (() => void)[] = []
+  /** Emit `disconnect` of connections that end with the dispatcher. */
+  private readonly disconnects: (() => void)[] = []
   /** Emit the ends of connections with which no request has failed. */
   private readonly gracefulEnds: (() => void)[] = []
   private attempts = 0
@@ -110,10 +110,10 @@ export class Connections implements ConnectionListener {
         ending.delete(this)
         this.bridge.release()
         onLast()
-        for (const emit of this.farewells.splice(0)) apart(emit)
+        for (const emit of this.disconnects.splice(0)) apart(emit)
       }
       // In a turn of its own: what came with the end of the connections goes to its readers first.
-      if (this.farewells.length > 0) setImmediate(last)
+      if (this.disconnects.length > 0) setImmediate(last)
       else last()
     }
     if (this.open.size + this.late.size + this.attempts === 0) this.onEmpty?.()
@@ -258,7 +258,7 @@ export class Connections implements ConnectionListener {
     const error = isGraceful ? this.of.reason ?? timeoutOf(connection) ?? gracefulEnd(events.error!) : connection.alpnProtocol === 'h2' ? goneAway(events.error!) : errorOf(events.error!, false)
     const emit = (): void => { if (!connection.hasEmittedEnd) this.emit('disconnect', url, targets, error) }
     // Where the dispatcher ends, requests fail first.
-    if (this.onLast !== null) this.farewells.push(emit)
+    if (this.onLast !== null) this.disconnects.push(emit)
     else if (isGraceful && events.error!.message !== HAS_LEFT) this.emitLater(emit)
     // In front of the callbacks of requests that fail with it, and at once where it has left HTTP.
     else {

@@ -216,7 +216,7 @@ impl World {
         };
         let due = open.progress_at + PATIENCE;
         if due > now {
-            return self.agenda.enter(due, WorldEvent::Overdue { link, stream });
+            return self.events.push(due, WorldEvent::Overdue { link, stream });
         }
         let (request, limit_known) = (open.request, open.limit_known);
         own.exchanges.remove(&stream);

@@ -67,8 +67,8 @@ impl World {
         if !slow {
             self.consume(own, stream, len);
         } else if offset == 0 {
-            self.agenda
-                .enter(self.now + READ_EVERY, WorldEvent::Read { link, stream });
+            self.events
+                .push(self.now + READ_EVERY, WorldEvent::Read { link, stream });
         }
         self.finish_if_read(own, stream);
     }
@@ -97,8 +97,8 @@ impl World {
             self.consume(&mut own, stream, bytes);
             self.finish_if_read(&mut own, stream);
             if own.exchanges.contains_key(&stream) {
-                self.agenda
-                    .enter(self.now + READ_EVERY, WorldEvent::Read { link, stream });
+                self.events
+                    .push(self.now + READ_EVERY, WorldEvent::Read { link, stream });
             }
         }
         self.links[link] = Some(own);

@@ -134,8 +134,8 @@ impl World {
                 progress_at: self.now,
             },
         );
-        self.agenda
-            .enter(self.now + PATIENCE, WorldEvent::Overdue { link, stream });
+        self.events
+            .push(self.now + PATIENCE, WorldEvent::Overdue { link, stream });
         self.upload(own, stream);
     }
 

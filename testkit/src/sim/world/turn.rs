@@ -111,7 +111,7 @@ impl World {
                 continue;
             }
             let bytes = burst.bytes.len() as u64;
-            self.agenda.enter(
+            self.events.push(
                 burst.acknowledged_at.max(stalled),
                 WorldEvent::Acknowledge {
                     link,
@@ -119,7 +119,7 @@ impl World {
                     bytes,
                 },
             );
-            self.agenda.enter(
+            self.events.push(
                 burst.arrives_at.max(stalled),
                 WorldEvent::Arrive {
                     link,
@@ -131,7 +131,7 @@ impl World {
         if end.closing && !end.closed && end.out.is_flushed() {
             end.closed = true;
             let at = end.out.last_arrival().max(now + delay).max(stalled);
-            self.agenda.enter(at, WorldEvent::Eof { link, to });
+            self.events.push(at, WorldEvent::Eof { link, to });
         }
     }
 
@@ -158,7 +158,7 @@ impl World {
             && end.wake_at.is_none_or(|set| at < set)
         {
             end.wake_at = Some(at);
-            self.agenda.enter(at, WorldEvent::Wake { link, side });
+            self.events.push(at, WorldEvent::Wake { link, side });
         }
     }
 }

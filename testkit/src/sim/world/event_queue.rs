@@ -5,39 +5,39 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-/// Things to come.
+/// Events, each with its time.
 #[derive(Debug)]
-pub struct Agenda<T> {
+pub struct EventQueue<T> {
     heap: BinaryHeap<Entry<T>>,
-    entered: u64,
+    pushed: u64,
 }
 
 #[derive(Debug)]
 struct Entry<T> {
     at: Instant,
     number: u64,
-    thing: T,
+    event: T,
 }
 
-impl<T> Default for Agenda<T> {
+impl<T> Default for EventQueue<T> {
     fn default() -> Self {
         Self {
             heap: BinaryHeap::new(),
-            entered: 0,
+            pushed: 0,
         }
     }
 }
 
-impl<T> Agenda<T> {
-    /// Enters `thing` for `at`.
-    pub fn enter(&mut self, at: Instant, thing: T) {
-        self.entered += 1;
-        let number = self.entered;
-        self.heap.push(Entry { at, number, thing });
+impl<T> EventQueue<T> {
+    /// Adds `event`, for `at`.
+    pub fn push(&mut self, at: Instant, event: T) {
+        self.pushed += 1;
+        let number = self.pushed;
+        self.heap.push(Entry { at, number, event });
     }
-    /// Takes the next thing.
-    pub fn take(&mut self) -> Option<(Instant, T)> {
-        self.heap.pop().map(|entry| (entry.at, entry.thing))
+    /// The next event, and its time.
+    pub fn pop(&mut self) -> Option<(Instant, T)> {
+        self.heap.pop().map(|entry| (entry.at, entry.event))
     }
 }
 
