@@ -3,9 +3,11 @@
 import { INTERNAL_ERROR } from '../server/bridge'
 import type { Incoming } from './incoming'
 
-/** How often deadlines are looked at, in ms: an end may come so much later. */
+/** How often the requests are looked at, in ms: an end may come so much later. */
 const TICK_MS = 1000
-interface Watched { ms: number; at: number }
+/** `seen`: ticks since the last byte. Time in which the process does not run, or is busy elsewhere, is one tick at most, so that what came or
+ * became due meanwhile is handled before an end. */
+interface Watched { ticksMax: number; seen: number }
 
 /** Throws where a time is none. */
 export function secondsOf (seconds: unknown, name: string): number {
@@ -24,17 +26,16 @@ export class IdleRequests {
       incoming.onActive = null
       return
     }
-    const entry: Watched = { ms: seconds * 1000, at: performance.now() }
+    const entry: Watched = { ticksMax: Math.ceil(seconds * 1000 / TICK_MS), seen: 0 }
     this.watched.set(incoming, entry)
-    incoming.onActive = () => { entry.at = performance.now() }
+    incoming.onActive = () => { entry.seen = 0 }
     this.timer ??= setInterval(() => { this.tick() }, TICK_MS).unref()
   }
 
   private tick (): void {
-    const now = performance.now()
-    for (const [incoming, { ms, at }] of this.watched) {
+    for (const [incoming, entry] of this.watched) {
       const isOver = incoming.exchange.closed || incoming.isLeft
-      if (!isOver && now - at < ms) continue
+      if (!isOver && ++entry.seen <= entry.ticksMax) continue
       this.watched.delete(incoming)
       if (!isOver) incoming.exchange.reset(INTERNAL_ERROR)
     }

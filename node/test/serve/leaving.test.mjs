@@ -76,6 +76,25 @@ test('a client that has ended its side behind its request gets an answer that co
   }
 })
 
+test('a stream to a client that has ended its side goes on behind time in which the process does not run', async t => {
+  const server = serveFor(t, {
+    fetch: () => new Response(new ReadableStream({
+      async pull (controller) {
+        controller.enqueue(bytes('piece'))
+        await later()
+        // Longer than a stream may rest, twice, and a turn of the loop for the timers that are due.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2100)
+        await later()
+        controller.enqueue(bytes('last'))
+        controller.close()
+      }
+    }))
+  })
+  const socket = client(t, server.port, get('/'), { allowHalfOpen: true })
+  socket.end()
+  assert.match(await received(socket), /last\r\n0\r\n\r\n$/)
+})
+
 test('the signal of a request aborts when its client is cut while a whole body is sent to it', async t => {
   let abort
   const aborted = new Promise(resolve => { abort = resolve })
