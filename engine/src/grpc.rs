@@ -48,8 +48,12 @@ impl From<Error> for Status {
 /// gets DEADLINE_EXCEEDED. `tonic::service::Routes` and generated servers do not do it by themselves;
 /// requests without the field have no deadline.
 ///
-/// A panic of the service or of its body ends the call with UNKNOWN, the code of gRPC for an exception of a server's
-/// application ("Status codes and their use in gRPC"); the messages before it arrive.
+/// An error of the service that is a [`Status`], or has one as its cause, is the status of the call, as under tonic's own
+/// server: that of an authorizing layer, say. Other errors are UNKNOWN, the code of gRPC for an exception of a server's
+/// application ("Status codes and their use in gRPC"), and their text stays at the server. So are panics of the service or
+/// of its body; the messages before one arrive.
+///
+/// Requests without a content-type of gRPC, to routes beside those of gRPC, pass as they are.
 ///
 /// ```no_run
 /// # async fn example(listener: tokio::net::TcpListener, routes: tonic::service::Routes)
@@ -82,11 +86,14 @@ where
         self.service.poll_ready(cx).map_err(status_of)
     }
     fn call(&mut self, request: Request<R>) -> Self::Future {
-        let deadline = deadline_of(request.headers());
+        let (deadline, side) = match is_grpc(request.headers()) {
+            true => (deadline_of(request.headers()), Side::Server),
+            false => (None, Side::Plain),
+        };
         GrpcCall {
             call: self.service.call(request),
             deadline,
-            side: Side::Server,
+            side,
         }
     }
 }
@@ -100,6 +107,9 @@ enum Side {
     Client,
     /// The response has the status.
     Server,
+    /// A server's exchange that is no call: it has no deadline, and its response no status. Trailers behind a body that is
+    /// cut would make it look whole.
+    Plain,
 }
 
 pin_project! {
@@ -129,6 +139,9 @@ where
             let (deadline, side) = (this.deadline.take(), *this.side);
             let response = match outcome {
                 Ok(response) => response,
+                Err(error) if matches!(side, Side::Server) => {
+                    return Poll::Ready(Ok(recovered(error.into()).into_http()));
+                }
                 Err(error) => return Poll::Ready(Err(failure(error, &deadline, side))),
             };
             if let Side::Client = side
@@ -146,7 +159,7 @@ where
         }
         ready!(poll_deadline(this.deadline, cx));
         Poll::Ready(match this.side {
-            Side::Client => Err(exceeded()),
+            Side::Client | Side::Plain => Err(exceeded()),
             Side::Server => Ok(status_response(late_fields())),
         })
     }
@@ -223,7 +236,7 @@ where
         // Dropped: the exchange is reset, the handler ends.
         this.body.set(None);
         Poll::Ready(Some(match this.side {
-            Side::Client => Err(exceeded()),
+            Side::Client | Side::Plain => Err(exceeded()),
             Side::Server => Ok(Frame::trailers(late_fields())),
         }))
     }
@@ -246,7 +259,7 @@ where
 /// never polled again, so the state that it left is not observed.
 fn polled<T>(side: Side, poll: impl FnOnce() -> T) -> Option<T> {
     match side {
-        Side::Client => Some(poll()),
+        Side::Client | Side::Plain => Some(poll()),
         Side::Server => catch_unwind(AssertUnwindSafe(poll)).ok(),
     }
 }
@@ -272,6 +285,11 @@ fn status_of(error: impl Into<BoxError>) -> Status {
     }
 }
 
+/// The status that a client gets of a service's error.
+fn recovered(error: BoxError) -> Status {
+    Status::try_from_error(error).unwrap_or_else(|_| Status::unknown("the service failed"))
+}
+
 /// The status of a call that failed. The server counts the same deadline and may cancel the call first, with a
 /// reset that does not say why: behind the deadline that was it, as gRPC's own clients have it.
 fn failure(error: impl Into<BoxError>, deadline: &Deadline, side: Side) -> Status {
@@ -289,12 +307,11 @@ fn failure(error: impl Into<BoxError>, deadline: &Deadline, side: Side) -> Statu
 /// the response, as those of every unary call that fails behind its head.
 fn foreign_status<B>(response: &Response<B>) -> Option<Status> {
     let fields = response.headers();
-    let media_type = fields.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    let is_grpc = media_type.is_some_and(|media_type| media_type.starts_with(MEDIA_TYPE));
     let http = response.status();
-    if (http == StatusCode::OK && is_grpc) || fields.contains_key(&STATUS) {
+    if (http == StatusCode::OK && is_grpc(fields)) || fields.contains_key(&STATUS) {
         return None;
     }
+    let media_type = fields.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     let media_type = String::from_utf8_lossy(media_type.unwrap_or(b"none"));
     let text = format!("the response is not gRPC's: HTTP status {http}, content-type {media_type}");
     let metadata = MetadataMap::from_headers(fields.clone());
@@ -323,8 +340,11 @@ fn coding_status(fields: &HeaderMap) -> Option<Status> {
     })
 }
 
-/// The beginning of every content-type of gRPC (`application/grpc+proto`, ..).
-const MEDIA_TYPE: &[u8] = b"application/grpc";
+/// Whether the content-type is one of gRPC (`application/grpc+proto`, ..).
+fn is_grpc(fields: &HeaderMap) -> bool {
+    let media_type = fields.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    media_type.is_some_and(|media_type| media_type.starts_with(b"application/grpc"))
+}
 
 /// Whether these trailers say that the call has succeeded.
 fn is_success(trailers: &HeaderMap) -> bool {

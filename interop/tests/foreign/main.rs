@@ -11,6 +11,7 @@ mod clients_nghttp;
 mod clients_quic;
 mod grpc;
 mod grpc_ends;
+mod grpc_layers;
 mod grpc_panics;
 mod grpc_requests;
 mod grpc_restarts;
