@@ -6,7 +6,9 @@ import querystring from 'node:querystring'
 import { inspect, types } from 'node:util'
 import { Headers, Response } from '../fetch/faces'
 import type { Exchange } from '../server/exchange'
+import { canonicalPath } from '../syntax/url_path'
 import { refusedBy, type Validators } from './files/file_plan'
+import { FolderRoute, type RouteFolder } from './files/folders'
 import { FileBody } from './web/file_body'
 import { isFile, isResponse } from './web/response'
 
@@ -25,15 +27,17 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH' | 'HEAD' | 'OPTIONS'
 /** A handler, or an answer that is made once, a file too; `H` is the handler's type. */
 type RouteValue<H> = H | Response | globalThis.Response | FileBody
 
-/** The value of a path: for every method, or by method; `false`: none, and `fetch` is called. */
-export type Route<H> = RouteValue<H> | { [M in Method]?: RouteValue<H> } | false
+/** The value of a path: for every method, or by method; a folder, for GET and HEAD; `false`: none, and `fetch` is called. */
+export type Route<H> = RouteValue<H> | { [M in Method]?: RouteValue<H> } | RouteFolder | false
 
 type Handler = (request: never, server: never) => unknown
+/** What answers a request. */
+type Value = Handler | Fixed | FolderRoute
 
 /** The match of a request. */
-interface Match { value: Handler | Fixed; params: Record<string, string> }
+interface Match { value: Value; params: Record<string, string> }
 
-interface Entry { path: string; names: string[]; all: Handler | Fixed | null; methods: Map<string, Handler | Fixed> | null }
+interface Entry { path: string; names: string[]; all: Value | null; methods: Map<string, Value> | null }
 interface Node { next: Map<string, Node>; param: Node | null; entry: Entry | null; rest: Entry | null }
 
 const METHODS = new Set<string>(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'])
@@ -107,6 +111,10 @@ function entryOf (path: string, route: unknown): Entry {
   const wrong = Array.isArray(route) ? 'a list' : types.isPromise(route) ? 'a promise' : Object.keys(route).length === 0 ? 'without methods' : null
   if (wrong !== null) throw new TypeError(`${where} is ${wrong}; it must be a function, a Response, a file, false, or an object of these by method`)
   entry.methods = new Map()
+  if ('dir' in route) {
+    entry.methods.set('GET', new FolderRoute(path, route as RouteFolder, where))
+    return entry
+  }
   for (const [method, value] of Object.entries(route)) {
     if (!METHODS.has(method)) throw new TypeError(`${where} has ${inspect(method)}; the methods of a route are ${[...METHODS].join(', ')}`)
     if (value !== undefined && value !== false) entry.methods.set(method, valueOf(value, `${where}.${method}`))
@@ -116,8 +124,8 @@ function entryOf (path: string, route: unknown): Entry {
 
 const newNode = (): Node => ({ next: new Map(), param: null, entry: null, rest: null })
 
-/** A segment as it stands in a URL. */
-const encoded = (segment: string): string => new URL(`http://a/${segment.replace(/[?#]/g, encodeURIComponent)}`).pathname.slice(1)
+/** A segment as it stands in the path of a request. */
+const encoded = (segment: string): string => canonicalPath(new URL(`http://a/${segment.replace(/[?#]/g, encodeURIComponent)}`).pathname.slice(1))
 
 /** Parameters come decoded; what is no UTF-8 comes with U+FFFD in its place. */
 function decoded (segment: string): string { return segment.includes('%') ? querystring.unescape(segment) : segment }

@@ -20,11 +20,10 @@ import { Listener } from '../server/listener'
 import { checkNames, engineOf, listenOptionsOf, present, settingsOf, type ReloadOptions, type ServeOptions, type Settings } from './options'
 import { requestOver, Request } from '../fetch/request'
 import { incomingOf } from './web/request'
-import { pathOf } from './web/url'
+import { pathOf, queryOf } from './web/url'
 import { Response } from '../fetch/faces'
 import { isResponse, noResponse } from './web/response'
 import type { InspectPage, InspectPageOptions } from '../observe/inspect_page'
-import { Fixed } from './routes'
 import { WebSockets, type SendStatus } from './websocket'
 
 const PAYLOAD_TOO_LARGE = 413
@@ -298,7 +297,7 @@ export class Server<Data = undefined> {
     if (found !== undefined && 'value' in found) {
       const { value, params } = found
       const request = requestOver(incoming, params)
-      if (!(value instanceof Fixed)) return this.call(incoming, request, value)
+      if (typeof value === 'function') return this.call(incoming, request, value)
       // As if the route were absent.
       if (value.isFile) incoming.onFileMissing = () => { this.call(incoming, request, settings.fetch ?? (() => refusal(undefined))) }
       return this.call(incoming, request, () => value.get(exchange))
@@ -306,10 +305,7 @@ export class Server<Data = undefined> {
     const request = requestOver(incoming)
     const others = settings.fetch ?? (() => refusal(found?.methods))
     if (folders === null || !folders.concerns(exchange.method, path)) return this.call(incoming, request, others)
-    this.call(incoming, request, async (...args) => {
-      const query = exchange.path.indexOf('?')
-      return await folders.find(path, query === -1 ? '' : exchange.path.slice(query)) ?? await others.call(this, ...args)
-    })
+    this.call(incoming, request, async (...args) => await folders.find(path, queryOf(exchange.path)) ?? await others.call(this, ...args))
   }
 
   private call (incoming: Incoming, request: Request, handler: (this: Server<Data>, request: never, server: never) => unknown): void {

@@ -1,6 +1,10 @@
 // `routes` of `serve`: which handler a path and a method have, what it gets, and answers that are made once.
 import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import test from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { file, Response as Lean, serve } from 'trunkline'
 import { versions } from '../support/clients/clients.mjs'
 import { serveFor } from '../support/servers/serving.mjs'
@@ -200,4 +204,54 @@ test('answers that are made once have an etag, and a client that has them gets a
   const both = [await asked('/one'), await asked('/two')]
   assert.deepEqual(both.map(([status, text]) => [status, text]), [[200, 'shared'], [200, 'shared']])
   assert.equal(both[0][2], both[1][2])
+})
+
+/** A folder with these files. */
+function folderOf (t, files) {
+  const root = mkdtempSync(join(tmpdir(), 'trunkline-routes-'))
+  t.after(() => { rmSync(root, { recursive: true }) })
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, name)), { recursive: true })
+    writeFileSync(join(root, name), text)
+  }
+  return root
+}
+
+test('a folder is a route: its files, its index, and 404 for what it does not have, behind routes that say more', async t => {
+  const root = folderOf(t, { 'index.html': 'front', 'data.txt': '0123456789', 'sub/index.html': 'sub front', 'admin/secret.txt': 'SECRET', '.env': 'SECRET', 'ä b.txt': 'odd' })
+  const routes = { '/files/*': { dir: root }, '/files/admin/*': () => new Lean('no', { status: 401 }), '/shown/*': { dir: pathToFileURL(root), dotFiles: true, headers: { 'x-a': 'b' }, statCache: false } }
+  const server = serveFor(t, { routes, fetch: () => new Lean('from fetch', { status: 201 }) })
+  const asked = async (path, init) => {
+    const answer = await fetch(new URL(path, server.url), { redirect: 'manual', ...init })
+    return [answer.status, answer.headers.get('location') ?? await answer.text()]
+  }
+  const cases = {
+    '/files/': [200, 'front'], '/files/data.txt': [200, '0123456789'], '/files/sub': [308, '/files/sub/'], '/files/sub?a=b': [308, '/files/sub/?a=b'], '/files/sub/': [200, 'sub front'],
+    '/files/%C3%A4%20b.txt': [200, 'odd'], '/files/%c3%a4%20%62.txt': [200, 'odd'], '/files/none': [404, ''], '/files/.env': [404, ''], '/shown/.env': [200, 'SECRET'], '/files': [201, 'from fetch'], '/other': [201, 'from fetch']
+  }
+  for (const [path, expected] of Object.entries(cases)) assert.deepEqual(await asked(path), expected, path)
+  assert.deepEqual(await asked('/files/data.txt', { headers: { range: 'bytes=2-5' } }), [206, '2345'])
+  assert.deepEqual(await asked('/files/data.txt', { method: 'HEAD' }), [200, ''])
+  assert.deepEqual(await asked('/files/data.txt', { method: 'POST' }), [201, 'from fetch'])
+  const file = join(root, 'data.txt')
+  const wrong = [[{ '/files': { dir: root } }, /must end in \/\*/], [{ '/:id/*': { dir: root } }, /no parameters/], [{ '/*': { dir: 5 } }, /a path or a file URL/], [{ '/*': { dir: root, style: 'x' } }, /has 'style'/],
+    [{ '/*': { dir: file } }, /is no folder/], [{ '/*': { dir: `${file}.none` } }, /ENOENT/]]
+  for (const [routes, message] of wrong) assert.throws(() => serve({ routes }), message)
+})
+
+test('a route holds for every spelling of its path, so that none of them leads to the files of a folder behind it', async t => {
+  const root = folderOf(t, { 'admin/secret.txt': 'SECRET', 'secret(1).pdf': 'SECRET', 'open.txt': 'open' })
+  const no = () => new Lean('no', { status: 401 })
+  for (const [name, options] of [['static', { static: { '/files': root } }], ['dir', { routes: { '/files/*': { dir: root } } }]]) {
+    const server = serveFor(t, { ...options, routes: { ...options.routes, '/files/admin/*': no, '/files/secret(1).pdf': no, '/ä/:id': ({ params }) => new Lean(params.id) } })
+    const asked = async path => {
+      const answer = await fetch(new URL(path, server.url))
+      return [answer.status, await answer.text()]
+    }
+    for (const path of ['/files/admin/secret.txt', '/files/%61dmin/secret.txt', '/files/admi%6E/secret.txt', '/files/admi%6e/secret.txt', '/%66iles/admin/secret.txt', '/files/secret%281%29.pdf', '/files/x/%2e%2e/admin/secret.txt']) {
+      assert.deepEqual(await asked(path), [401, 'no'], `${name} ${path}`)
+    }
+    for (const path of ['/files/admin%2Fsecret.txt', '/files//admin/secret.txt']) assert.equal((await asked(path))[0], 404, `${name} ${path}`)
+    assert.deepEqual([await asked('/files/open.txt'), await asked('/files/%6Fpen.txt'), await asked('/%c3%a4/%2F%25%zz')], [[200, 'open'], [200, 'open'], [200, '/%%zz']])
+  }
 })

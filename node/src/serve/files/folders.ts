@@ -1,19 +1,18 @@
 // Files of folders: maps a path to a file inside the folder, never outside.
 
+import { statSync } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import type { FieldsInit } from '../../fetch/headers/fields'
 import { Response } from '../../fetch/faces'
+import type { Exchange } from '../../server/exchange'
+import { canonicalPath } from '../../syntax/url_path'
 import { file } from '../web/response'
+import { pathOf, queryOf } from '../web/url'
 
-export interface StaticFolder {
-  /**
-   * The folder. Names in it that begin with a dot are hidden, and links that lead out of it are not
-   * followed.
-   */
-  folder: string | URL
+interface FolderOptions {
   /** The file that stands for a folder; `false`: none does. Default: `index.html`. */
   index?: string | false
   /** Whether names that begin with a dot are found. Default: false. */
@@ -22,12 +21,29 @@ export interface StaticFolder {
   headers?: FieldsInit
 }
 
+export interface StaticFolder extends FolderOptions {
+  /**
+   * The folder. Names in it that begin with a dot are hidden, and links that lead out of it are not
+   * followed.
+   */
+  folder: string | URL
+}
+
+/** A folder among the routes, at a path that ends in a star; what it does not have is a 404. */
+export interface RouteFolder extends FolderOptions {
+  /** As `folder` of `static`. It must be there. */
+  dir: string | URL
+  /** Of Bun. Without effect: the system's own cache of files is used. */
+  statCache?: boolean
+}
+
 /** One folder for all paths, or folders by the beginnings of paths (`/assets`). */
 export type StaticOptions = string | URL | StaticFolder | Record<`/${string}`, string | URL | StaticFolder>
 
-interface Mount extends Omit<StaticFolder, 'folder'> { prefix: string; root: string }
+interface Mount extends FolderOptions { prefix: string; root: string }
 
 const MOVED = 308
+const NOT_FOUND = 404
 
 const isFolder = (given: unknown): given is StaticFolder => typeof given === 'object' && given !== null && 'folder' in given
 
@@ -36,7 +52,7 @@ function mountOf (prefix: string, given: unknown): Mount {
   const { folder, ...rest } = options
   if (typeof folder !== 'string' && !(folder instanceof URL)) throw new TypeError(`static has the folder ${inspect(folder)}; it must be a path or a file URL`)
   const root = resolve(typeof folder === 'string' ? folder : fileURLToPath(folder))
-  return { ...rest, prefix: prefix.replace(/\/+$/, ''), root }
+  return { ...rest, prefix: canonicalPath(new URL(prefix.replace(/\/*$/, '/'), 'http://a/').pathname).slice(0, -1), root }
 }
 
 function mountsOf (given: StaticOptions): Mount[] {
@@ -77,6 +93,28 @@ async function present<T> (asked: Promise<T>): Promise<T | undefined> {
   } catch (error) {
     if (ABSENT.has((error as NodeJS.ErrnoException).code ?? '')) return undefined
     throw error
+  }
+}
+
+const ROUTE_NAMES = new Set(['dir', 'index', 'dotFiles', 'headers', 'statCache'])
+
+/** The answers of a folder among the routes. */
+export class FolderRoute {
+  readonly isFile = false
+  private readonly folders: Folders
+
+  /** @throws the system's error where there is no such folder. */
+  constructor (path: string, route: RouteFolder, where: string) {
+    if (!path.endsWith('/*') || path.includes('/:')) throw new TypeError(`${where} is a folder; its path must end in /*, and have no parameters`)
+    const other = Object.keys(route).find(name => !ROUTE_NAMES.has(name))
+    if (other !== undefined) throw new TypeError(`${where} has ${inspect(other)}; a folder has ${[...ROUTE_NAMES].join(', ')}`)
+    const { dir, statCache: _, ...rest } = route
+    this.folders = new Folders({ [path.slice(0, -1)]: { ...rest, folder: dir } })
+    if (!statSync(dir).isDirectory()) throw new TypeError(`${where} has the dir ${inspect(dir)}, which is no folder`)
+  }
+
+  async get (exchange: Exchange): Promise<Response> {
+    return await this.folders.find(pathOf(exchange), queryOf(exchange.path)) ?? new Response(null, { status: NOT_FOUND })
   }
 }
 

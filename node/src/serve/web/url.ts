@@ -1,6 +1,7 @@
 // The URL of a request of a server.
 
 import type { Exchange } from '../../server/exchange'
+import { canonicalPath } from '../../syntax/url_path'
 
 /** A path and query that the URL standard may write otherwise: dot segments, and characters that it escapes. */
 const UNUSUAL_PATH = /\/(?:\.|%2e)|[^!$%&()*+,\-./0-9:;=?@A-Z[\]_a-z~]/i
@@ -33,13 +34,18 @@ function unnamed ({ path, authority, scheme, connection }: Exchange): string {
   return URL.canParse(url) ? new URL(url).href : url
 }
 
-/** The path of a request, without its query, as in its `url`. */
+/** The path of a request, without its query, as in its `url`; of the spellings that escapes allow it has one, for routes and folders alike. */
 export function pathOf (exchange: Exchange): string {
   const { path } = exchange
   if (!path.startsWith('/') || UNUSUAL_PATH.test(path)) {
     const url = urlOf(exchange)
-    return URL.canParse(url) ? new URL(url).pathname : path
+    return canonicalPath(URL.canParse(url) ? new URL(url).pathname : path)
   }
-  const query = path.indexOf('?')
-  return query === -1 ? path : path.slice(0, query)
+  return canonicalPath(queryOf(path) === '' ? path : path.slice(0, path.indexOf('?')))
+}
+
+/** The query of a target with its question mark; '': none. */
+export function queryOf (target: string): string {
+  const at = target.indexOf('?')
+  return at === -1 ? '' : target.slice(at)
 }
