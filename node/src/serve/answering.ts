@@ -19,6 +19,8 @@ import { encode, type Encoded } from './web/response'
  * node:http2, because a source is asked by a promise for each piece. */
 const PENDING_TIMES = 4
 const PAYLOAD_TOO_LARGE = 413
+const NO_CONTENT = 204
+const NOT_MODIFIED = 304
 /** Bytes of a piece of a body that is there whole. */
 const PIECE_LENGTH = 256 * 1024
 /** How long a stream may rest behind the end of its client's side: clients that send a request and end their side, as `nc -N` does, get what
@@ -70,8 +72,6 @@ export class Answering {
     }
     if (incoming.trailersToSend !== null) return void this.stream(incoming, request, encoded, source ?? piecesOfWhole(body), isHooks)
     if (source !== null) return void this.stream(incoming, request, encoded, source, isHooks)
-    const length = contentLengthOf(exchange, encoded)
-    if (length !== null) checkContentLength(length, body === null ? 0 : Buffer.byteLength(body))
     const watched = incoming.isWatched ? inPieces(exchange, encoded) : null
     if (watched !== null) return void this.stream(incoming, request, watched, watched.source, isHooks)
     answerWhole(incoming, status, fields, body, reason)
@@ -159,11 +159,13 @@ export class Answering {
   }
 }
 
-/** Sends an answer that is there whole. */
+/** Sends an answer that is there whole: its length is that of its body, whatever `content-length` a program has copied from elsewhere. Only where no body is sent
+ * the program says how long it would be (RFC 9110 section 8.6). */
 function answerWhole (incoming: Incoming, status: number, fields: string, body: Buffer | string | null, reason = ''): void {
   const { exchange } = incoming
   const isQuiet = incoming.giveUp()
-  exchange.answer(status, fields, body, isQuiet ? ResponseFlag.Quiet : 0, reason)
+  const saysLength = body === null && (exchange.isHead || status === NO_CONTENT || status === NOT_MODIFIED)
+  exchange.answer(status, saysLength ? fields : withoutLength(fields), body, isQuiet ? ResponseFlag.Quiet : 0, reason)
   if (!isQuiet && !incoming.isReading) exchange.decline()
 }
 
@@ -192,7 +194,6 @@ async function pump (incoming: Incoming, encoded: Encoded, pieces: AsyncIterator
       piece = await soon(next)
     }
     if (piece?.done === true) {
-      if (length !== null) checkContentLength(length, first?.length ?? 0)
       answerWhole(incoming, status, fields, first, reason)
       return true
     }
@@ -226,19 +227,31 @@ function endsConnection (fields: string): boolean {
 
 const CONTENT_LENGTH = 'content-length\0'
 
-/** The content-length that an answer says of the body which is sent; null: none. */
-function contentLengthOf (exchange: Exchange, { status, fields }: Encoded): number | null {
+/** Where the fields of an answer say its content-length; -1: nowhere. */
+function lengthAt (fields: string): number {
   const at = fields.indexOf(CONTENT_LENGTH)
   // Most say none; elsewhere it is a part of another name.
-  if (at < 0 || (at > 0 && fields[at - 1] !== '\0')) return null
+  return at < 0 || at === 0 || fields[at - 1] === '\0' ? at : -1
+}
+
+function withoutLength (fields: string): string {
+  if (lengthAt(fields) < 0) return fields
+  const parts = fields.split('\0')
+  return parts.filter((_, at) => parts[at - at % 2] !== 'content-length').join('\0')
+}
+
+/** The content-length that an answer says of the body which is sent; null: none. */
+function contentLengthOf (exchange: Exchange, { status, fields }: Encoded): number | null {
+  const at = lengthAt(fields)
+  if (at < 0) return null
   // RFC 9110 section 6.4.1: these have no body, whatever length they say.
-  if (exchange.method === 'HEAD' || status === 204 || status === 304) return null
+  if (exchange.isHead || status === NO_CONTENT || status === NOT_MODIFIED) return null
   const length = Number(fields.slice(at + CONTENT_LENGTH.length).split('\0', 1)[0])
   return Number.isSafeInteger(length) ? length : null
 }
 
 /**
- * The engine cuts a response whose length differs from its content-length; here the handler gets an
+ * The engine cuts a response whose length differs from the content-length that its head has said; here the handler gets an
  * error.
  */
 function checkContentLength (printed: number, bytes: number): void {
@@ -256,9 +269,8 @@ async function trailersOf (trailers: TrailersInit | null): Promise<string> {
 function inPieces (exchange: Exchange, encoded: Encoded): Encoded & { source: Source } | null {
   if (encoded.body === null || encoded.body.length <= PIECE_LENGTH || exchange.isHead) return null
   const body = bytesOf(encoded.body)
-  const { fields } = encoded
-  const hasLength = fields.startsWith(CONTENT_LENGTH) || fields.includes('\0' + CONTENT_LENGTH)
-  const all = hasLength ? fields : `${CONTENT_LENGTH}${body.length}${fields === '' ? '' : `\0${fields}`}`
+  const fields = withoutLength(encoded.fields)
+  const all = `${CONTENT_LENGTH}${body.length}${fields === '' ? '' : `\0${fields}`}`
   return { ...encoded, fields: all, body: null, source: piecesOfWhole(body) }
 }
 

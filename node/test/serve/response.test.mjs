@@ -247,12 +247,15 @@ const streamOf = (...pieces) => new ReadableStream({
 })
 
 for (const version of versions) {
-  test(`${version.name}: an answer that is not as long as it says is told to the hook, and is whole for nobody`, async t => {
+  test(`${version.name}: an answer that is there whole is as long as its body, and a stream that is not as long as its head says is told to the hook and whole for nobody`, async t => {
     const headers = { 'content-length': '4' }
     const answers = {
       '/long': () => new Lean('12345', { headers }),
       '/short': () => new Lean('123', { headers }),
       '/nothing': () => new Lean(null, { headers }),
+      '/none': () => new Lean('12345', { headers: { 'content-length': 'none', 'x-content-length': '1' } }),
+      '/copied': () => new Response('12345', { headers }),
+      '/big': () => new Lean('x'.repeat(300_000), { headers }),
       '/streamed/long': () => new Lean(streamOf('123', '45'), { headers }),
       '/streamed/short': () => new Lean(streamOf('12', '3'), { headers }),
       '/exact': () => new Lean('1234', { headers: { ...headers, vary: 'content-length' } }),
@@ -278,18 +281,27 @@ for (const version of versions) {
       await server.close({ deadlineMs: 0 })
     })
     const printed = bytes => `the content-length of the answer is 4, and its body has ${bytes} bytes`
-    for (const [path, bytes] of [['/long', 5], ['/short', 3], ['/nothing', 0]]) {
-      const { status, body } = await client.ask(path)
-      assert.deepEqual([status, String(body), reported.splice(0)], [500, 'wrong', [printed(bytes)]], path)
+    for (const [path, expected] of [['/long', '12345'], ['/short', '123'], ['/nothing', ''], ['/none', '12345'], ['/copied', '12345'], ['/big', 'x'.repeat(300_000)]]) {
+      const { status, headers, body } = await client.ask(path)
+      assert.deepEqual([status, String(body), headers['content-length'] ?? '0'], [200, expected, String(expected.length)], path)
     }
     for (const [path, bytes] of [['/streamed/long', 5], ['/streamed/short', 3]]) {
       await assert.rejects(client.ask(path), path)
       assert.deepEqual(reported.splice(0), [printed(bytes)], path)
     }
-    for (const [path, method, expected] of [['/exact', 'GET', [200, '1234', '4']], ['/streamed/exact', 'GET', [200, '1234', '4']], ['/short', 'HEAD', [200, '', '4']], ['/304', 'GET', [304, '', '4']], ['/204', 'GET', [204, '', undefined]]]) {
+    for (const [path, method, expected] of [['/exact', 'GET', [200, '1234', '4']], ['/streamed/exact', 'GET', [200, '1234', '4']], ['/short', 'HEAD', [200, '', '3']], ['/nothing', 'HEAD', [200, '', '4']], ['/304', 'GET', [304, '', '4']], ['/204', 'GET', [204, '', undefined]]]) {
       const { status, headers, body } = await client.ask(path, { method })
       assert.deepEqual([status, String(body), headers['content-length']], expected, path)
     }
     assert.deepEqual(reported, [])
   })
 }
+
+test('a Response with a status that has no body refuses one, also an empty text, as the built-in one does', () => {
+  for (const Made of [Lean, globalThis.Response]) {
+    for (const status of [204, 205, 304]) {
+      for (const body of ['', 'text', new Uint8Array(0)]) assert.throws(() => new Made(body, { status }), TypeError)
+      assert.equal(new Made(null, { status }).status, status)
+    }
+  }
+})
