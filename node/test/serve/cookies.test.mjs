@@ -95,3 +95,19 @@ test('a request without cookies has none, and what is no cookie is refused with 
   assert.deepEqual(words, ['cookie name', 'cookie name', 'cookie path', 'cookie path', 'cookie domain', 'sameSite', 'cookie expiration date', 'cookie name'].map(what => `TypeError ${what}`))
   assert.deepEqual(setIn(answer), ['__Host-x=5; Path=/; SameSite=Lax', 'later=v; Path=/; Expires=Thu, 01 Jan 1970 00:00:05 GMT; Max-Age=1.5; SameSite=Lax'])
 })
+
+test('what is forgotten of a cookie is refused or left as it is, and no cookie is called undefined', async () => {
+  let words
+  const answer = await asked(versions[0], ({ cookies }) => {
+    words = [() => cookies.set(), () => cookies.set('n'), () => cookies.set({ value: 'v' }), () => cookies.set({ name: 'o' }), () => cookies.set('p', 'v', { path: null }), () => cookies.set('q', 'v', { path: '' }), () => cookies.delete(), () => cookies.delete({})].map(call => {
+      try {
+        return String(call())
+      } catch (error) {
+        return `${error.name} ${error.message.split(':', 1)[0]}`
+      }
+    })
+    return new Lean('body')
+  }, {})
+  assert.deepEqual(words, ['undefined', 'TypeError Invalid cookie value', 'TypeError Invalid cookie name', 'undefined', 'undefined', 'undefined', 'undefined', 'TypeError Invalid cookie name'])
+  assert.deepEqual(setIn(answer), ['o=; Path=/; SameSite=Lax', 'p=v; Path=/; SameSite=Lax', 'q=v; SameSite=Lax'])
+})

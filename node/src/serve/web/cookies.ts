@@ -47,12 +47,12 @@ function momentOf (expires: Date | number | string): Date {
 }
 
 /** The value of a `set-cookie` field. */
-function setCookieOf ({ name, value, domain, path = '/', expires, maxAge, secure, httpOnly, partitioned, sameSite = 'lax' }: CookieInit): string {
+function setCookieOf ({ name, value, domain, path, expires, maxAge, secure, httpOnly, partitioned, sameSite = 'lax' }: CookieInit): string {
   const site = SITES[String(sameSite).toLowerCase() as keyof typeof SITES]
   if (site === undefined) throw new TypeError(`Invalid sameSite: ${String(sameSite)} must be 'strict', 'lax' or 'none'`)
   const parts = [`${checkedName(name)}=${encodeURIComponent(value)}`]
   if (domain) parts.push(`Domain=${attribute('domain', domain)}`)
-  if (path) parts.push(`Path=${attribute('path', path)}`)
+  if (path !== '') parts.push(`Path=${attribute('path', path ?? '/')}`)
   if (expires !== undefined) parts.push(`Expires=${momentOf(expires).toUTCString()}`)
   if (typeof maxAge === 'number' && Number.isFinite(maxAge)) parts.push(`Max-Age=${maxAge}`)
   if (secure) parts.push('Secure')
@@ -81,6 +81,17 @@ function pairsOf (field: string): [name: string, value: string][] {
   return pairs
 }
 
+/** What is forgotten is no word: a cookie is not named `undefined`. */
+function nameOf ({ name }: { name?: unknown }): string {
+  if (name === undefined) throw new TypeError('Invalid cookie name: an object of a cookie has a name')
+  return String(name)
+}
+
+function valueOf (name: string, given: number, value: unknown): string {
+  if (given < 2) throw new TypeError(`Invalid cookie value: there is none for ${JSON.stringify(String(name))}`)
+  return String(value)
+}
+
 export class CookieMap {
   /** Those that came, without those that were set or deleted. */
   #came: [name: string, value: string][]
@@ -101,7 +112,8 @@ export class CookieMap {
   set (cookie: CookieInit): void
   set (name: string, value: string, options?: CookieOptions): void
   set (given: string | CookieInit, value?: string, options?: CookieOptions): void {
-    const cookie = typeof given === 'object' ? { ...given, value: String(given.value) } : { ...options, name: String(given), value: String(value) }
+    if (given === undefined) return
+    const cookie = typeof given === 'object' ? { ...given, name: nameOf(given), value: String(given.value ?? '') } : { ...options, name: String(given), value: valueOf(given, arguments.length, value) }
     this.put(cookie.name, cookie.value, setCookieOf(cookie))
   }
 
@@ -109,7 +121,9 @@ export class CookieMap {
   delete (cookie: CookieDeletion): void
   delete (name: string, options?: Omit<CookieDeletion, 'name'>): void
   delete (given: string | CookieDeletion, options?: Omit<CookieDeletion, 'name'>): void {
-    const { name, domain, path } = typeof given === 'object' ? given : { ...options, name: given }
+    if (given === undefined) return
+    const { domain, path } = typeof given === 'object' ? given : options ?? {}
+    const name = typeof given === 'object' ? nameOf(given) : String(given)
     this.put(name, null, setCookieOf({ name, value: '', domain, path, expires: 0 }))
   }
 
