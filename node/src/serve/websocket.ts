@@ -6,16 +6,18 @@ import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
+import { inspect } from 'node:util'
 import { nearest } from '../errors/near'
 import { pairsOf } from '../fetch/headers/fields'
 import { secondsOf } from './idle'
+import { FileBody } from './web/file_body'
 
 /**
  * The result of `publish` and `send`: the bytes sent; 0: the message was dropped; -1: it waits,
  * because the client reads too slowly.
  */
 export type SendStatus = number
-type Data = string | ArrayBufferLike | NodeJS.ArrayBufferView
+type Data = string | ArrayBufferLike | NodeJS.ArrayBufferView | Blob
 
 /** The callbacks and limits of the WebSockets of `serve`. */
 export interface WebSocketHandler<T = undefined> {
@@ -40,7 +42,7 @@ export interface WebSocketHandler<T = undefined> {
   idleTimeout?: number
   /** Whether a client that is silent for half of `idleTimeout` is sent a ping, whose answer counts. Default: true. */
   sendPings?: boolean
-  /** Bytes that may wait for a client that does not read; what would exceed them is dropped. Default: 16 MiB. */
+  /** Bytes that may wait for a client that does not read; while more wait, messages are dropped. 0: none is. Default: 16 MiB. */
   backpressureLimit?: number
   /**
    * Whether a socket is closed, not only the message dropped, when `backpressureLimit` is exceeded.
@@ -50,8 +52,8 @@ export interface WebSocketHandler<T = undefined> {
   /** Whether `ws.publish` also sends to the socket itself. Default: false. */
   publishToSelf?: boolean
   /**
-   * Whether permessage-deflate (RFC 7692) is negotiated where the client offers it, or its options
-   * for `ws`. Default: false.
+   * Whether permessage-deflate (RFC 7692) is negotiated where the client offers it, or what compresses and decompresses as Bun has it
+   * (`{ compress: 'shared', decompress: true }`), or its options for `ws`. Default: false.
    */
   perMessageDeflate?: boolean | Record<string, unknown>
 }
@@ -125,11 +127,31 @@ function settingsOf<T> (handler: WebSocketHandler<T>): Settings<T> {
   return settings
 }
 
-function bytesOf (data: Data): string | Buffer {
+function bytesOf (data: Data): string | Buffer | Blob {
   if (typeof data === 'string') return data
+  if (data instanceof FileBody) throw new TypeError('a file of the disk is not there yet; send await file.bytes()')
+  if (data instanceof Blob) return data
   if (ArrayBuffer.isView(data)) return Buffer.from(data.buffer, data.byteOffset, data.byteLength)
   if (data instanceof ArrayBuffer || data instanceof SharedArrayBuffer) return Buffer.from(data)
-  throw new TypeError(`a message is a value of the type ${typeof data}; it must be a string, an ArrayBuffer or a view of one`)
+  throw new TypeError(`a message is a value of the type ${typeof data}; it must be a string, an ArrayBuffer or a view of one, or a Blob`)
+}
+
+function lengthOf (data: string | Buffer | Blob): number { return data instanceof Blob ? data.size : Buffer.byteLength(data) }
+
+/** Memory of a compressor, in the words of Bun. */
+const COMPRESSORS = new Set<unknown>([true, false, undefined, null, 'disable', 'shared', 'dedicated', '3KB', '4KB', '8KB', '16KB', '32KB', '64KB', '128KB', '256KB'])
+const isOff = (compressor: unknown): boolean => compressor == null || compressor === false || compressor === 'disable'
+
+/** The options for the package ws. */
+function deflateOf (given: boolean | Record<string, unknown>): boolean | Record<string, unknown> {
+  if (typeof given !== 'object' || !('compress' in given || 'decompress' in given)) return given
+  const { compress, decompress, ...rest } = given
+  for (const [name, value] of Object.entries({ compress, decompress })) {
+    if (!COMPRESSORS.has(value)) throw new TypeError(`websocket.perMessageDeflate.${name} is ${inspect(value)}; it must be a boolean, or one of ${[...COMPRESSORS].filter(word => typeof word === 'string').join(', ')}`)
+  }
+  if (isOff(compress) && isOff(decompress)) return false
+  // Without a compressor a client's compressed messages are read, and none is sent: none is long enough.
+  return { ...rest, ...(isOff(compress) ? { threshold: Infinity } : {}), serverNoContextTakeover: compress !== 'dedicated', clientNoContextTakeover: decompress !== 'dedicated' }
 }
 
 /** Types of binary messages, by their names in lower case. */
@@ -230,13 +252,12 @@ export class ServerWebSocket<T = undefined> {
   /** Sends a binary message. */
   sendBinary (data: Exclude<Data, string>, compress = true): SendStatus { return this.#send(bytesOf(data), true, compress) }
 
-  #send (data: string | Buffer, binary: boolean, compress: boolean): SendStatus {
+  #send (data: string | Buffer | Blob, binary: boolean, compress: boolean): SendStatus {
     const peer = this.#peer
     if (peer.readyState !== OPEN) return 0
-    const bytes = typeof data === 'string' ? Buffer.byteLength(data) : data.length
+    const bytes = lengthOf(data)
     const { backpressureLimit, closeOnBackpressureLimit } = this.#all.settings
-    const waiting = peer.bufferedAmount
-    if (waiting > 0 && waiting + bytes > backpressureLimit) {
+    if (backpressureLimit > 0 && peer.bufferedAmount > backpressureLimit) {
       if (closeOnBackpressureLimit) this.terminate()
       return 0
     }
@@ -257,7 +278,7 @@ export class ServerWebSocket<T = undefined> {
     if (this.#peer.readyState !== OPEN) return 0
     const bytes = bytesOf(data)
     this.#peer[kind](bytes)
-    return this.#socket.writableNeedDrain ? -1 : Buffer.byteLength(bytes)
+    return this.#socket.writableNeedDrain ? -1 : lengthOf(bytes)
   }
 
   /** Starts the closing handshake behind the sent messages; messages that come behind it are not reported. Default code: 1000. */
@@ -361,7 +382,7 @@ export class WebSockets<T> {
     const { maxPayloadLength, perMessageDeflate } = this.settings
     const { WebSocketServer } = load()
     const handleProtocols = (offered: Set<string>): string | false => this.protocolOf(offered)
-    const made = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: maxPayloadLength, perMessageDeflate, handleProtocols })
+    const made = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: maxPayloadLength, perMessageDeflate: deflateOf(perMessageDeflate), handleProtocols })
     made.on('headers', lines => {
       for (const [name, value] of this.fields) if (name !== 'sec-websocket-protocol') lines.push(`${name}: ${value}`)
     })

@@ -11,7 +11,7 @@ import tls from 'node:tls'
 import { file, Response, serve } from 'trunkline'
 import { cert, certFile, key, keyFile } from '../support/certificates/certificate.mjs'
 import { versions } from '../support/clients/clients.mjs'
-import { frame, open, TEXT } from '../support/clients/frames.mjs'
+import { BINARY, frame, open, PING, PONG, TEXT } from '../support/clients/frames.mjs'
 import { serveFor } from '../support/servers/serving.mjs'
 
 const h1 = versions.find(({ protocol }) => protocol === 'http/1.1')
@@ -170,4 +170,44 @@ test('binaryType is taken in every spelling of Bun, holds for pings too, and ano
     }
   }
   assert.throws(() => { ws.binaryType = 'text' }, /^TypeError: binaryType is text; it must be 'nodebuffer', 'uint8array', 'arraybuffer', 'blob'/)
+})
+
+test('a Blob is a message of its bytes, in its place among the others, and a file of the disk is none', async t => {
+  const { server, client, ws } = await socketOf(t, { publishToSelf: true, message (ws, message) { ws.send(message) } })
+  ws.subscribe('all')
+  const blob = new Blob([Buffer.alloc(300, 'b'), 'end'])
+  const statuses = [ws.send('first'), ws.send(blob), ws.sendBinary(blob.slice(300)), ws.ping(blob.slice(300)), ws.pong(new File(['q'], 'name')), ws.publish('all', blob.slice(300)), server.publish('all', new Blob([])), ws.send('last')]
+  assert.deepEqual(statuses, [5, 303, 3, 3, 1, 3, 0, 4])
+  for (const [opcode, payload] of [[TEXT, 'first'], [BINARY, `${'b'.repeat(300)}end`], [BINARY, 'end'], [PING, 'end'], [PONG, 'q'], [BINARY, 'end'], [BINARY, ''], [TEXT, 'last']]) {
+    const [found, bytes] = await client.next()
+    assert.deepEqual([found, String(bytes)], [opcode, payload])
+  }
+  for (const send of [() => ws.send(file(certFile)), () => ws.ping(file(certFile)), () => server.publish('all', file(certFile))]) assert.throws(send, /send await file\.bytes\(\)/)
+})
+
+test('a message that is longer than backpressureLimit waits where no more than that waits already, and 0 is no bound', async t => {
+  for (const [backpressureLimit, dropped] of [[1000, 0], [0, -1]]) {
+    const { client, ws } = await socketOf(t, { backpressureLimit })
+    const long = Buffer.alloc(1 << 20)
+    const statuses = [ws.send('short'), ws.send(long), ws.send('late')]
+    assert.deepEqual([statuses[0] !== 0, statuses[1], statuses[2]], [true, -1, dropped], `${backpressureLimit}`)
+    assert.equal(String((await client.next())[1]), 'short')
+    assert.equal((await client.next())[1].length, long.length)
+    if (dropped !== 0) assert.equal(String((await client.next())[1]), 'late')
+  }
+})
+
+test('perMessageDeflate says what compresses in the words of Bun, and other words are refused', async t => {
+  const offers = { 'sec-websocket-extensions': 'permessage-deflate' }
+  const cases = [[{ compress: false, decompress: false }, undefined], [{ compress: 'disable' }, undefined], [{ compress: true }, /no_context_takeover/], [{ compress: 'dedicated', decompress: 'dedicated' }, /^permessage-deflate$/], [{ decompress: 'shared' }, /permessage-deflate/]]
+  for (const [perMessageDeflate, expected] of cases) {
+    const server = serveFor(t, { fetch: (request, server) => { server.upgrade(request) }, websocket: { perMessageDeflate, open: ws => { ws.send('x'.repeat(5000)) } } })
+    const client = await open(t, h1, server.port, offers)
+    const found = client.headers['sec-websocket-extensions']
+    if (expected === undefined) assert.equal(found, undefined)
+    else assert.match(found, expected)
+    const [, bytes] = await client.next()
+    assert.equal(bytes.length < 5000, expected !== undefined && ![undefined, false, 'disable'].includes(perMessageDeflate.compress), JSON.stringify(perMessageDeflate))
+  }
+  for (const compress of ['much', 5, {}]) assert.throws(() => serve({ fetch () {}, websocket: { perMessageDeflate: { compress } } }), /perMessageDeflate\.compress is/)
 })
