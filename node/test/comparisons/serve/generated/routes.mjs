@@ -19,6 +19,16 @@ for (const [name, patterns] of Object.entries(PATTERNS)) {
   }
 }
 
+const FOLDER = fileURLToPath(new URL('../../../support', import.meta.url))
+for (const target of ['/files/lines/lines.mjs', '/files/none', '/files/lines/', '/files/lines', '/files/', '/files', '/files/lines%2Flines.mjs', '/files/../none', '/files//lines/lines.mjs', '/files/own', '/files/lines/lines.mjs/']) {
+  for (const method of ['GET', 'HEAD']) {
+    programs[`a folder, ${method} ${target}`] = async (module, stage) => {
+      const server = stage.serve(module, { routes: { '/files/*': { dir: FOLDER }, '/files/own': () => new module.Response('own') }, fetch: () => new module.Response('fetch') })
+      await stage.ask(server, { method, target })
+    }
+  }
+}
+
 const FILE = fileURLToPath(new URL('../../../package.json', import.meta.url))
 const VALUES = {
   'a Response': ({ Response }) => new Response('fixed', { headers: { 'x-a': 'b' } }),
