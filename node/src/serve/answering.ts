@@ -164,8 +164,8 @@ export class Answering {
 function answerWhole (incoming: Incoming, status: number, fields: string, body: Buffer | string | null, reason = ''): void {
   const { exchange } = incoming
   const isQuiet = incoming.giveUp()
-  const saysLength = body === null && (exchange.isHead || status === NO_CONTENT || status === NOT_MODIFIED)
-  exchange.answer(status, saysLength ? fields : withoutLength(fields), body, isQuiet ? ResponseFlag.Quiet : 0, reason)
+  const keepsLength = body === null && (exchange.isHead || status === NO_CONTENT || status === NOT_MODIFIED)
+  exchange.answer(status, keepsLength ? fields : withoutLength(fields), body, isQuiet ? ResponseFlag.Quiet : 0, reason)
   if (!isQuiet && !incoming.isReading) exchange.decline()
 }
 

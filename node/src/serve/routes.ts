@@ -31,7 +31,7 @@ type RouteValue<H> = H | Response | globalThis.Response | FileBody
 export type Route<H> = RouteValue<H> | { [M in Method]?: RouteValue<H> } | RouteFolder | false
 
 type Handler = (request: never, server: never) => unknown
-/** What answers a request. */
+/** The source of the answers of a route. */
 type Value = Handler | Fixed | FolderRoute
 
 /** The match of a request. */

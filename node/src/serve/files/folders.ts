@@ -33,7 +33,7 @@ export interface StaticFolder extends FolderOptions {
 export interface RouteFolder extends FolderOptions {
   /** As `folder` of `static`. It must be there. */
   dir: string | URL
-  /** Of Bun. Without effect: the system's own cache of files is used. */
+  /** An option of Bun without effect: the system's own cache of files is used. */
   statCache?: boolean
 }
 

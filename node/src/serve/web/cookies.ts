@@ -81,7 +81,7 @@ function pairsOf (field: string): [name: string, value: string][] {
   return pairs
 }
 
-/** What is forgotten is no word: a cookie is not named `undefined`. */
+/** The name of a cookie that is given as an object. One that is forgotten is no name: no cookie is called `undefined`. */
 function nameOf ({ name }: { name?: unknown }): string {
   if (name === undefined) throw new TypeError('Invalid cookie name: an object of a cookie has a name')
   return String(name)
