@@ -10,7 +10,7 @@ import { checkBounds, type Timeouts } from '../server/bounds'
 import type { Answered } from './answering'
 import { Folders, type StaticOptions } from './files/folders'
 import { listenTlsOf, type ServeTls } from '../server/tls/identity'
-import { tlsOfList, type NamedTls } from './tls'
+import { tlsOfList, type NamedTls, type TlsPaths } from './tls'
 import { secondsOf } from './idle'
 import type { RequestInfo } from './info'
 import type { ForwardingOptions } from '../server/forwarded'
@@ -80,7 +80,7 @@ export interface ServeOptions<Data = undefined, Paths extends string = string> e
   engine?: Engine
   /** Certificates; of a list, as Bun has it, the first is that of clients which ask for no other `serverName`. `self-signed`: a certificate for `localhost`, the loopback
    * addresses and `hostname` that is made at the start, for development; clients must be made to take it. */
-  tls?: ServeTls | NamedTls[] | 'self-signed'
+  tls?: (ServeTls & TlsPaths) | NamedTls[] | 'self-signed'
   /** Proxies that state the client of each request in its fields: `info.forwarded` of a handler. `requestIP` and the limits per address are of the connection.
    * Default: none, and the fields say nothing. */
   forwarding?: ForwardingOptions

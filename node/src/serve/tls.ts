@@ -1,11 +1,22 @@
 // `tls` of `serve` in Bun's forms: a list of certificates by `serverName`, and files in the place of their text.
 
 import { readFileSync } from 'node:fs'
+import { inspect } from 'node:util'
 import type { IdentityOptions, ServeTls } from '../server/tls/identity'
 import { FileBody } from './web/file_body'
 
+/** Paths in the place of texts. */
+export interface TlsPaths {
+  /** As `cert: file(path)`. */
+  certFile?: string | undefined
+  /** As `key: file(path)`. */
+  keyFile?: string | undefined
+  /** As `ca: file(path)`. */
+  caFile?: string | undefined
+}
+
 /** A certificate with its key, for clients that ask for a name. */
-export interface NamedTls extends Omit<ServeTls, 'names'> {
+export interface NamedTls extends Omit<ServeTls, 'names'>, TlsPaths {
   /** The name; the first of a list needs none. */
   serverName?: string | undefined
   /** Bun's; it has no effect here. */
@@ -20,9 +31,18 @@ function textOf (value: unknown): unknown {
   return Array.isArray(value) ? value.map(textOf) : value
 }
 
+const PATHS = { certFile: 'cert', keyFile: 'key', caFile: 'ca' }
+
 /** With the files read. */
 function read<T extends object> (given: T): T {
   const own = { ...given } as Record<string, unknown>
+  for (const [name, text] of Object.entries(PATHS)) {
+    const path = own[name]
+    delete own[name]
+    if (path == null) continue
+    if (typeof path !== 'string') throw new TypeError(`tls.${name} is ${inspect(path, { depth: 0 })}; it must be a path`)
+    own[text] ??= readFileSync(path)
+  }
   for (const name of TEXTS) if (own[name] !== undefined) own[name] = textOf(own[name])
   return own as T
 }
@@ -41,5 +61,7 @@ export function tlsOfList (given: ServeTls | NamedTls[]): ServeTls {
     if (extra !== undefined) throw new TypeError(`tls[${at + 1}] has ${extra}; what is behind the first has serverName, cert, key, pfx and passphrase, and the rest is the server's`)
     names[serverName] = { cert, key, pfx, passphrase } as IdentityOptions
   }
-  return Object.keys(names).length === 0 ? own : { ...own, names }
+  if (Object.keys(names).length === 0) return own
+  // In a list of Bun's a certificate is for the name that it is given for, whatever names it has: one of development may have one name alone.
+  return { ...own, names, ...(others.length > 0 ? { anyNames: true } : {}) }
 }

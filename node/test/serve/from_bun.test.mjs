@@ -44,6 +44,17 @@ test('tls is a list of certificates by serverName, and their text may be in file
     socket.destroy()
   }
   await serve({ tls: { cert, key, serverName: 'localhost', lowMemoryMode: true }, fetch: () => new Response() }).stop(true)
+  // A certificate is for the name that a list gives it, also where it has other names; a client that checks them refuses it.
+  const named = serveFor(t, { tls: [{ certFile, keyFile, caFile: certFile }, { certFile, keyFile, serverName: 'none.test' }], fetch: () => new Response('x') })
+  for (const servername of ['localhost', 'none.test']) {
+    const socket = tls.connect({ port: named.port, host: '127.0.0.1', servername, rejectUnauthorized: false })
+    await once(socket, 'secureConnect')
+    assert.equal(socket.authorized, false)
+    assert.equal(socket.getPeerX509Certificate().checkHost(servername) !== undefined, servername === 'localhost')
+    socket.destroy()
+  }
+  assert.throws(() => serve({ tls: { certFile: `${certFile}.none`, keyFile }, fetch: () => new Response() }), { code: 'ENOENT' })
+  assert.throws(() => serve({ tls: { certFile: 5, keyFile }, fetch: () => new Response() }), /tls\.certFile is 5; it must be a path/)
   for (const list of [[], [own, own], [own, { ...own, serverName: 'a.test', requestCert: true }]]) {
     assert.throws(() => serve({ tls: list, fetch: () => new Response() }), /^TypeError: tls(\[1\])? (is an empty list|has no serverName|has requestCert)/)
   }

@@ -201,6 +201,14 @@ test('the hostname of a server is its option, and without one localhost, as prog
   assert.deepEqual([{ hostname: '' }, { hostname: undefined }, { hostname: '127.0.0.1' }, { hostname: 'localhost' }, { hostname: '0.0.0.0' }].map(hostnameOf), ['localhost', 'localhost', '127.0.0.1', 'localhost', '0.0.0.0'])
 })
 
+test('without a port a server has a free one, whatever the environment says', t => {
+  const before = process.env.PORT
+  process.env.PORT = '1'
+  t.after(() => { if (before === undefined) delete process.env.PORT; else process.env.PORT = before })
+  const ports = [0, 1].map(() => serveFor(t, { fetch: () => new Lean('x') }).port)
+  assert.ok(ports[0] > 1 && ports[1] > 1 && ports[0] !== ports[1], `${ports}`)
+})
+
 test('unix and reusePort are other names of path and sharesPort, and two values for one thing are refused', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-test-unix-'))
   t.after(() => { rmSync(folder, { recursive: true }) })
