@@ -27,7 +27,7 @@ export function install (row, kind) {
   if (row.with !== undefined) cpSync(join(here, kind, row.with), join(folder, row.with))
   const files = join(here, kind, row.program ?? row.name)
   if (existsSync(files)) cpSync(files, folder, { recursive: true })
-  const asked = `${JSON.stringify({ name: `app-${row.name}`, private: true, dependencies: row.packages }, null, 2)}\n`
+  const asked = `${JSON.stringify({ name: `app-${row.name}`, private: true, type: row.type, dependencies: row.packages }, null, 2)}\n`
   const manifest = join(folder, 'package.json')
   const done = join(folder, 'node_modules', '.installed')
   if (existsSync(done) && readFileSync(done, 'utf8') === asked) return undefined

@@ -3,13 +3,23 @@
 // `faces` of a server: `listener` (createSecureServer with `requests: 'http'`), `compatible` (createSecureServer as it
 // is), `serve` (the application's fetch handler). A server of `own: 'http2'` is a gRPC server, whose reference is
 // node:http2; the reference of the others is node:https over HTTP/1.1, and node:http2 over HTTP/2 is a column beside it.
-// `versions` are those that the application knows; `with` is a file that several programs share.
+// `versions` are those that the application knows; `with` is a file that several programs share; `type` is that of the package.
 
 const REACT = { react: '19.3.1', 'react-dom': '19.3.1' }
 const NEST = { '@nestjs/common': '11.2.10', '@nestjs/core': '11.2.10', 'reflect-metadata': '0.2.2', rxjs: '7.8.2' }
 
 export const servers = [
   { name: 'express', packages: { express: '5.3.0', multer: '2.5.0' }, faces: ['listener', 'compatible'] },
+  {
+    name: 'express-middleware',
+    packages: {
+      express: '5.3.0', compression: '1.8.2', 'express-session': '1.19.0', helmet: '8.3.0', 'http-proxy-middleware': '4.2.2', morgan: '1.12.1',
+      'on-finished': '2.4.2', passport: '0.7.0', 'response-time': '2.3.4'
+    },
+    faces: ['listener', 'compatible']
+  },
+  { name: 'apollo', packages: { '@apollo/server': '5.5.1', '@as-integrations/express5': '1.1.2', express: '5.3.0', graphql: '16.15.0' }, faces: ['listener', 'compatible'] },
+  { name: 'polka', packages: { polka: '0.5.2', 'body-parser': '2.4.0', sirv: '3.0.2' }, faces: ['listener', 'compatible'] },
   { name: 'koa', packages: { koa: '3.3.0' }, faces: ['listener', 'compatible'] },
   {
     name: 'fastify',
@@ -24,6 +34,15 @@ export const servers = [
   { name: 'hono', packages: { hono: '4.13.19', '@hono/node-server': '2.1.8' }, faces: ['listener', 'compatible', 'serve'] },
   { name: 'hapi', packages: { '@hapi/hapi': '21.4.10' }, faces: ['listener', 'compatible'] },
   { name: 'h3', packages: { h3: '2.0.8' }, faces: ['listener', 'compatible', 'serve'] },
+  { name: 'srvx', packages: { srvx: '1.0.8' }, faces: ['listener', 'compatible', 'serve'] },
+  { name: 'elysia', packages: { elysia: '1.4.30', '@elysiajs/node': '1.4.5', '@hono/node-server': '2.1.9' }, faces: ['listener', 'serve'] },
+  {
+    name: 'sveltekit',
+    packages: { '@sveltejs/kit': '2.70.4', '@sveltejs/adapter-node': '5.5.7', '@sveltejs/vite-plugin-svelte': '6.2.3', svelte: '5.57.3', vite: '7.3.8' },
+    type: 'module',
+    faces: ['listener', 'compatible']
+  },
+  { name: 'astro', packages: { astro: '5.18.2', '@astrojs/node': '9.5.5' }, type: 'module', faces: ['listener'] },
   { name: 'tus', packages: { '@tus/server': '2.4.5', '@tus/file-store': '2.1.1' }, faces: ['listener', 'compatible'] },
   { name: 'socket.io', packages: { 'socket.io': '4.8.4' }, faces: ['listener', 'compatible'] },
   { name: 'vite', packages: { vite: '7.3.8' }, faces: ['listener', 'compatible'] },

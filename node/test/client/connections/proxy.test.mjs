@@ -219,7 +219,8 @@ test("the environment's proxies: by scheme, with exceptions, small letters first
     assert.equal((await get(`${plain.url}/a`, agent)).text, '/a')
     assert.equal((await get(`${secure.url}/b`, agent)).text, '/b')
     await agent.close()
-    return [forHttp.asked.length, forHttps.asked.length]
+    // A second tunnel to one server is tried where this process stands still for longer than an attempt.
+    return [forHttp, forHttps].map(each => new Set(each.lines()).size)
   }
   const both = { http_proxy: forHttp.url, https_proxy: forHttps.url }
   assert.deepEqual(await visit({}), [0, 0])

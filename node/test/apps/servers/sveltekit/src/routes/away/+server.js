@@ -1,0 +1,3 @@
+import { redirect } from '@sveltejs/kit'
+
+export const GET = () => redirect(307, '/api')

@@ -1,0 +1,1 @@
+export const GET = () => { throw new Error('broken on purpose') }
