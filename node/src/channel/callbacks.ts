@@ -13,6 +13,8 @@ export const ENDED_FAILURE: Failure = {
 export interface ExchangeCallbacks {
   /** Its number on the channel; 0 before it is submitted and after it is over. */
   number: number
+  /** It becomes a tunnel, if the peer agrees. */
+  readonly leavesHttp?: boolean
   /** It starts on this connection; only if it is `WATCHED`. */
   onStarted: (connection: number) => void
   /** The final head; `fields` are names and values by turns, a zero between two. */

@@ -18,6 +18,10 @@ export const HEAD_BYTES_MAX = 256 * 1024
 /** Turns of a drain before others of this loop get theirs. */
 const DRAIN_TURNS_MAX = 16
 
+/** Unread bytes of a body with which its exchange does not hold the process: it waits for its reader, and where nothing else
+ * holds the process there will be none. undici stops reading the socket then, which holds no process either. */
+const UNREAD_BYTES_MAX = 64 * 1024
+
 export class Bridge extends Submissions {
   /** The half for servers, once there is one. */
   servers: ServerHalf | null = null
@@ -27,6 +31,8 @@ export class Bridge extends Submissions {
   /** By number; 0 is unused. */
   private readonly callbacks: (ExchangeCallbacks | undefined)[] = [undefined]
   private readonly free: number[] = []
+  /** Bytes of the response's body that came and were not taken, by number; of a tunnel, which has `ref` and `unref`, -Infinity. */
+  private readonly unread: number[] = [0]
   private active = 0
   private readonly answers = new Map<number, (text: string) => void>()
   /** By the client's number. Weak, so that a dispatcher that its user has dropped is collected; what is under way
@@ -96,6 +102,7 @@ export class Bridge extends Submissions {
     const number = this.free.pop() ?? this.callbacks.length
     this.callbacks[number] = callbacks
     callbacks.number = number
+    this.unread[number] = callbacks.leavesHttp === true ? -Infinity : 0
     this.hold()
     if (!this.isFull && this.writeRequest(number, origin, head, body, headersTimeout, bodyTimeout, flags)) return this.wrote(typeof body !== 'string')
     // Until there is room the body may be changed, or transferred away.
@@ -147,8 +154,8 @@ export class Bridge extends Submissions {
     for (const answer of this.answers.values()) answer(JSON.stringify({ error: ENDED_FAILURE }))
     for (const callbacks of this.callbacks.splice(1)) {
       if (callbacks === undefined) continue
+      this.over(callbacks.number)
       callbacks.number = 0
-      this.release()
       apart(() => { callbacks.onFailed(ENDED_FAILURE) })
     }
     this.servers?.endAll()
@@ -175,13 +182,12 @@ export class Bridge extends Submissions {
       callbacks.number = 0
       this.callbacks[number] = undefined
       this.free.push(number)
-      this.release()
+      this.over(number)
     }
     switch (code) {
       case Completion.Response: return this.completeResponse(callbacks, word0, at, position, length)
       case Completion.Data:
-        if (word0 & CompletionFlag.ByReference) return callbacks.onData(this.native.take(completions[at + DataWord.Body]!), true)
-        return callbacks.onData(this.arena.copy(position, length), true)
+        return this.completeData(callbacks, number, word0 & CompletionFlag.ByReference ? this.native.take(completions[at + DataWord.Body]!) : this.arena.copy(position, length))
       case Completion.Ended: return callbacks.onEnd(this.arena.text(position, length))
       case Completion.Interim: return this.completeInterim(callbacks, at, position, length)
       case Completion.Failed: return callbacks.onFailed(JSON.parse(this.arena.utf8(position, length)) as Failure)
@@ -213,6 +219,28 @@ export class Bridge extends Submissions {
     } finally {
       this.arena.leave()
     }
+  }
+
+  private completeData (callbacks: ExchangeCallbacks, number: number, chunk: Buffer): void {
+    callbacks.onData(chunk, true)
+    // Behind the callback, which mostly takes them.
+    const before = this.unread[number]!
+    this.unread[number] = before + chunk.length
+    if (before < UNREAD_BYTES_MAX && before + chunk.length >= UNREAD_BYTES_MAX) this.release()
+  }
+
+  /** Bytes of the response's body were taken. */
+  take (number: number, bytes: number): void {
+    const before = this.unread[number]!
+    this.unread[number] = before - bytes
+    if (before >= UNREAD_BYTES_MAX && before - bytes < UNREAD_BYTES_MAX) this.hold()
+    this.giveCredit(number, bytes)
+  }
+
+  /** An exchange is over. */
+  private over (number: number): void {
+    if (this.unread[number]! < UNREAD_BYTES_MAX) this.release()
+    this.unread[number] = 0
   }
 
   private completeResponse (callbacks: ExchangeCallbacks, word0: number, at: number, position: number, length: number): void {

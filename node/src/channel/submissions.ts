@@ -118,8 +118,8 @@ export abstract class Submissions {
   fail (number: number): void { this.submitEntry(() => { writeFail(this, 0, number) }) }
   /** Cancels the exchange. */
   cancel (number: number): void { this.submitEntry(() => { writeCancel(this, 0, number) }) }
-  /** Bytes of the response's body were taken. */
-  take (number: number, bytes: number): void { this.submitEntry(() => { writeTake(this, 0, number, bytes) }) }
+  /** Gives the engine credit for bytes of the response's body. */
+  protected giveCredit (number: number, bytes: number): void { this.submitEntry(() => { writeTake(this, 0, number, bytes) }) }
 
   /** Bytes that were read give the peer credit. Nothing waits for it: it goes with what is written next, or at the end of
    * the turn. */
