@@ -19,7 +19,7 @@ export const HEAD_BYTES_MAX = 256 * 1024
 const DRAIN_TURNS_MAX = 16
 
 /** Unread bytes of a body with which its exchange does not hold the process: it waits for its reader, and where nothing else
- * holds the process there will be none. undici stops reading the socket then, which holds no process either. */
+ * holds the process none comes. undici stops reading the socket then, which holds no process either. */
 const UNREAD_BYTES_MAX = 64 * 1024
 
 export class Bridge extends Submissions {

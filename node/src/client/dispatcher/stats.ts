@@ -31,11 +31,12 @@ export const NO_STATS = { origins: [], totals: { submitted: 0, dispatched: 0, wa
 export function counted (origins: Stats['origins'], underWay: number, isClient: boolean, connectionsMax: number): object {
   const sum = (count: (of: Stats['origins'][number]) => number): number => origins.reduce((all, one) => all + count(one), 0)
   const connected = sum(one => one.connections)
-  // The engine counts a request that has failed a moment longer.
-  const running = Math.min(sum(one => one.active), underWay)
+  const waiting = sum(one => one.waiting + one.paused)
+  // The engine counts a request that has failed a moment longer, and one that a connection has given back until it reports.
+  const running = Math.max(Math.min(sum(one => one.active), underWay - waiting), 0)
   // As many requests as these connections carry at once.
   const full = sum(one => Math.floor(one.active / (one.limit ?? 1)))
-  const pending = Math.max(sum(one => one.waiting + one.paused), underWay - running)
+  const pending = Math.max(waiting, underWay - running)
   const size = running + pending
   if (isClient) return { connected: connected > 0, pending, running, size }
   return { connected, free: Math.max(connected - full, 0), pending, queued: pending - Math.max(Math.min(connectionsMax, size) - running, 0), running, size }

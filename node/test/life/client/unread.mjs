@@ -1,4 +1,4 @@
-// Bodies that nobody reads hold no process, as with undici, where the socket is not read then; one that is read on holds it.
+// Unread bodies hold no process, as with undici, where the socket is not read then; one that is read on holds it.
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { Agent, fetch, request } from 'trunkline'

@@ -14,7 +14,7 @@ export function life (line, program) {
     const ended = await run(program, 'life/client/unreferenced.mjs')
     assert.deepEqual([ended.code, ended.stdout], [0, 'held'], ended.stderr)
   })
-  test(`${line}: a body that nobody reads does not hold the process, and one that is read later does`, async () => {
+  test(`${line}: an unread body does not hold the process, and one that is read later does`, async () => {
     const ended = await run(program, 'life/client/unread.mjs')
     assert.deepEqual([ended.code, ended.stdout], [0, 'true\ntrue\n200 200\n200 200'], ended.stderr)
   })

@@ -22,7 +22,7 @@ const asked = options => async ({ Client, Pool, Agent }, t) => {
   }
 }
 
-export default {
+const programs = {
   'parts of a URL': made({ hostname: 'localhost', protocol: 'http:', port: 80 }, { hostname: 'localhost', protocol: 'http:', port: '8080' }, { hostname: 'localhost', protocol: 'https:' },
     { hostname: 'localhost', protocol: 'http:', port: '' }, { origin: 'http://localhost:1' }, { hostname: 'localhost' }, { protocol: 'ftp:', hostname: 'a' },
     { hostname: 'localhost', protocol: 'http:', port: 'x' }, { hostname: 7, protocol: 'http:' }, {}, null, 7, 'http://localhost', 'nothing'),
@@ -37,16 +37,6 @@ export default {
     t.log('client')(await (await client.request(GET)).body.text())
   },
   'a dispatcher in the options of a method': asked({ dispatcher: {} }),
-  'stats of a Client': async ({ Client }, t) => {
-    const log = t.log('client')
-    const server = await t.serve(() => {})
-    const client = t.own(new Client(server.url))
-    const displayed = () => { const { connected, pending, running, size } = client.stats; log(connected, pending, running, size) }
-    displayed()
-    for (let round = 0; round < 3; round++) client.request(GET).catch(() => {})
-    await new Promise(resolve => { server.server.once('request', resolve) })
-    displayed()
-  },
   'stats of a Pool': async ({ Pool }, t) => {
     const log = t.log('client')
     const server = await t.serve(() => {})
@@ -67,3 +57,19 @@ export default {
     log(connected, pending, running, size)
   }
 }
+for (const pipelining of [1, 2, 4]) {
+  for (const blocking of [true, false]) {
+    programs[`stats of a Client, pipelining ${pipelining}, ${blocking ? 'blocking' : 'not blocking'}`] = async ({ Client }, t) => {
+      const log = t.log('client')
+      const server = await t.serve(() => {})
+      const client = t.own(new Client(server.url, { pipelining }))
+      const displayed = () => { const { connected, pending, running, size } = client.stats; log(connected, pending, running, size) }
+      displayed()
+      for (let round = 0; round < 3; round++) client.request({ ...GET, blocking }).catch(() => {})
+      displayed()
+      await new Promise(resolve => { server.server.once('request', resolve) })
+      displayed()
+    }
+  }
+}
+export default programs
