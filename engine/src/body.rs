@@ -94,12 +94,15 @@ impl Body {
         };
         (BodySender { pipe }, Self::of(Kind::Pipe(reader)))
     }
-    /// Any other body.
+    /// Any other body. Bytes of a `Body` and of a `String` that are all there stay so: a client can send them again.
     pub fn wrap<B>(body: B) -> Self
     where
         B: http_body::Body + Send + 'static,
         B::Error: Into<Box<dyn error::Error + Send + Sync>>,
     {
+        if let Some(bytes) = convert::all_there(&body) {
+            return Self::full(bytes);
+        }
         Self::of(Kind::Foreign(Mutex::new(Box::pin(Foreign(Box::pin(body))))))
     }
     /// The receive windows of a body that comes over a connection; `None` for any other body, and

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
+use tower_service::Service;
 use trunkline::client::multipart::{Form, Part};
 use trunkline::client::{Jar, RedirectPolicy, RetryPolicy};
 use trunkline::{Body, Client, ErrorKind, ResponseExt};
@@ -398,6 +399,29 @@ fn requests_of_other_crates_follow_the_policies_too() {
         let streams = client.post(site.url("/")).body(Body::channel().1);
         assert!(streams.try_clone().is_none());
     });
+}
+
+#[test]
+fn a_body_that_is_all_there_goes_again_with_a_request_of_another_crate() {
+    for speaks in EVERY_WAY {
+        run(async {
+            let site = site(speaks);
+            let client = site.client().build().unwrap();
+            let put = || Request::put(site.url("/to/308/end"));
+            let whole = || put().body(Body::full("content")).unwrap();
+            let text = put().body("content".to_owned()).unwrap();
+            for response in [
+                client.execute(whole()).await.unwrap(),
+                Service::call(&mut client.clone(), whole()).await.unwrap(),
+                client.execute(text).await.unwrap(),
+            ] {
+                assert_eq!(response.status(), StatusCode::OK);
+                let text = response.text().await.unwrap();
+                assert!(text.starts_with("PUT /end\n"), "{text}");
+                assert!(text.ends_with("\n\ncontent"), "{text}");
+            }
+        });
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::body::Body;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use bytes::{Buf, Bytes};
 use http_body::{Frame, SizeHint};
+use std::any::Any;
 use std::error;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -32,6 +33,14 @@ impl From<&'static str> for Body {
     fn from(text: &'static str) -> Self {
         Self::full(text)
     }
+}
+
+/// The bytes of a body that has all of them, where its type says so.
+pub(super) fn all_there<B: 'static>(body: &B) -> Option<Bytes> {
+    let any: &dyn Any = body;
+    let own = any.downcast_ref::<Body>().and_then(Body::repeatable);
+    let text = || any.downcast_ref::<String>().map(String::as_bytes);
+    own.or_else(|| text().map(Bytes::copy_from_slice))
 }
 
 /// A foreign body with its data and its error translated.

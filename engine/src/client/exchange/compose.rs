@@ -142,7 +142,9 @@ fn push_length(fields: &mut Fields, method: &Method, body: &Body) {
     };
     // RFC 9110 section 8.6: without a body only methods that anticipate one say 0.
     let anticipates = *method == Method::POST || *method == Method::PUT || *method == Method::PATCH;
-    if length > 0 || anticipates {
+    // A stream that has no bytes may have trailers yet: its length keeps HTTP/1.1 from chunks, which servers refuse with GET.
+    let streams = *method != Method::CONNECT && !body.is_end_stream();
+    if length > 0 || anticipates || streams {
         let mut digits = [0; 20];
         let mut rest = &mut digits[..];
         // Twenty digits hold every u64.

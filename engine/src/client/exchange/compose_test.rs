@@ -1,6 +1,11 @@
 use super::{ReasonPhrase, asks_for_close, request_head, response};
 use crate::body::Body;
-use http::{HeaderValue, Request};
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request};
+use http_body::{Frame, SizeHint};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use trunkline_core::http::{Fields, ResponseHead, Version};
 
 #[test]
@@ -15,6 +20,41 @@ fn a_header_value_that_is_marked_sensitive_stays_so_for_the_compressors() {
     let of = |name: &str| head.fields().find(|field| field.name == name.as_bytes());
     assert!(of("x-token").unwrap().sensitive);
     assert!(!of("x-plain").unwrap().sensitive);
+}
+
+/// No bytes, which only its length says.
+struct Nothing;
+
+impl http_body::Body for Nothing {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(None)
+    }
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(0)
+    }
+}
+
+#[test]
+fn a_body_of_no_bytes_that_may_have_trailers_has_a_length() {
+    for (method, body, length) in [
+        (Method::GET, Body::wrap(Nothing), Some("0")),
+        (Method::POST, Body::wrap(Nothing), Some("0")),
+        (Method::GET, Body::empty(), None),
+        (Method::POST, Body::empty(), Some("0")),
+    ] {
+        let request = Request::builder().method(&method).uri("https://a/");
+        let (parts, body) = request.body(body).unwrap().into_parts();
+        let head = request_head(&parts, &body).unwrap();
+        let mut sent = head.fields().filter(|it| it.name == b"content-length");
+        let sent = sent.next().map(|field| field.value.to_vec());
+        assert_eq!(sent, length.map(Vec::from), "{method}");
+    }
 }
 
 #[test]
