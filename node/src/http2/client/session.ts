@@ -120,8 +120,9 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     this.$changes.push({ settings: first(given) })
     this.$extensions = withCustom({}, {}, given)
     this.$pendingAck++
-    this.$carrier = new SocketLink(carrying, this, machineSettings(given, this.$options), () => { this.$afterWrite() })
+    // A stream that holds bytes of the peer already gives them in the next tick: its settings come behind this.
     process.nextTick(connected)
+    this.$carrier = new SocketLink(carrying, this, machineSettings(given, this.$options), () => { this.$afterWrite() })
   }
 
   // Its facts.

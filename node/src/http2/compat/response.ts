@@ -100,7 +100,7 @@ export class Http2ServerResponse implements Face {
   get writableNeedDrain (): boolean { return this.$stream.$isMade && !this.$stream.$isOver && this.$stream.writableNeedDrain }
   get writableObjectMode (): boolean { return false }
   get socket (): Socket | undefined {
-    if (this.$isClosed) return undefined
+    if (this.$isClosed || this.$stream.$isPast) return undefined
     return (this.$proxy ??= this.$request.socket)
   }
   get connection (): Socket | undefined { return this.socket }
@@ -308,7 +308,7 @@ export class Http2ServerResponse implements Face {
 
   createPushResponse (_headers: Headers, callback: (error: Error) => void): void {
     checkCall(callback, 'callback')
-    if (this.$isClosed) process.nextTick(callback, plain('ERR_HTTP2_INVALID_STREAM'))
+    if (this.$isClosed || this.$stream.$isPast) process.nextTick(callback, plain('ERR_HTTP2_INVALID_STREAM'))
     else this.$stream.pushStream()
   }
 

@@ -3,10 +3,15 @@
 type Done = (error?: Error | null) => void
 
 export class AwaitedWrites {
-  private readonly list: { left: number; done: Done }[] = []
+  private readonly list: { left: number; bytes: number; done: Done }[] = []
+  /** Bytes of these writes, which are with the connection and of which their writer has not heard. */
+  bytes = 0
 
   /** `left`: bytes that the connection is to take before `done`. */
-  add (left: number, done: Done): void { this.list.push({ left, done }) }
+  add (left: number, bytes: number, done: Done): void {
+    this.bytes += bytes
+    this.list.push({ left, bytes, done })
+  }
 
   /** The connection took `bytes`. */
   onRoom (bytes: number): void {
@@ -18,9 +23,13 @@ export class AwaitedWrites {
       left -= used
       if (first.left > 0) return
       this.list.shift()
+      this.bytes -= first.bytes
       first.done()
     }
   }
 
-  end (): void { for (const { done } of this.list.splice(0)) done() }
+  end (): void {
+    this.bytes = 0
+    for (const { done } of this.list.splice(0)) done()
+  }
 }

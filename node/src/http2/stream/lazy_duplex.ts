@@ -12,7 +12,7 @@ export const longEnd = Duplex.prototype.end as (...given: unknown[]) => unknown
 
 /** A stream whose Duplex is initialised by `$become`. */
 interface LazyDuplex extends Duplex {
-  $become: () => void
+  $become: (isHeard?: boolean) => void
   readonly $written: WrittenPieces
 }
 
@@ -46,7 +46,7 @@ export function makeLazy (prototype: object): void {
   for (const name of ['on', 'addListener', 'prependListener'] as const) {
     Object.defineProperty(prototype, name, {
       value (this: LazyDuplex, event: string, listener: () => void) {
-        this.$become()
+        this.$become(true)
         return (Duplex.prototype[name] as (event: string, listener: () => void) => unknown).call(this, event, listener)
       },
       writable: true,

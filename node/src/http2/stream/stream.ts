@@ -20,6 +20,7 @@ import { windowLeft } from '../options/settings'
 import { Intake } from './intake'
 import { later } from '../callbacks/later'
 import { longEnd, longWrite, makeLazy, readableOf, writableLengthOf } from './lazy_duplex'
+import { isOverSince, loopTurn } from './past'
 import { isDueTo } from './reader'
 import { sendInformational, respond, sendTrailers, type RespondOptions } from './respond'
 import { checkPriority } from './priority'
@@ -64,6 +65,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   $isAnswered = false
   /** The turn in which it was answered. */
   private $turnOfAnswer = 0
+  private $loopTurnOfAnswer = 0
   /** It was answered without a listener, so its end is not emitted. */
   private $isQuiet = false
   private $isFile = false
@@ -89,9 +91,9 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   // Properties.
 
   get id (): number { return this.$exchange.streamId }
-  get session (): ServerHttp2Session | undefined { return this.$of }
+  get session (): ServerHttp2Session | undefined { return this.$isPast ? undefined : this.$of }
   get pending (): boolean { return false }
-  get closed (): boolean { return this.$isClosed }
+  get closed (): boolean { return this.$isClosed || this.$isPast }
   get aborted (): boolean { return this.$isAborted }
   get headRequest (): boolean { return this.$exchange.isHead }
   get endAfterHeaders (): boolean { return !this.$exchange.hasBody }
@@ -99,6 +101,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   get pushAllowed (): boolean { return false }
   /** Whether the response was sent as one message, so that no more events follow. */
   get $isOver (): boolean { return this.$isAnswered }
+  /** Whether it ended without a listener in an earlier turn of the loop. */
+  get $isPast (): boolean { return this.$isQuiet && isOverSince(this.$loopTurnOfAnswer) }
   /** Whether that message was sent in an earlier turn, or has gone. */
   get $isFinished (): boolean { return this.$isAnswered && (this.$isGone || !isThisTurn(this.$turnOfAnswer)) }
   /** Read to its end by the request of the compatible API, it is as if it were read here. */
@@ -110,7 +114,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   /** Bytes that the connection has not taken count. */
   get writableLength (): number {
     const { pending } = this.$exchange
-    return pending + (this.$isDuplex ? writableLengthOf.get!.call(this) as number : this.$outgoing.bytes)
+    return pending + (this.$isDuplex ? (writableLengthOf.get!.call(this) as number) - (this.$writes?.bytes ?? 0) : this.$outgoing.bytes)
   }
   /** Whether the exchange is whole, and its body is still being read. */
   get $isDraining (): boolean {
@@ -140,9 +144,13 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
 
   // The Duplex, initialised on first use.
 
-  /** Makes it a Duplex in fact. */
-  $become (): void {
+  /** Makes it a Duplex in fact; of one that is past a late listener (`isHeard`) still gets the end. */
+  $become (isHeard = false): void {
     if (this.$isDuplex) return
+    if (!isHeard && this.$isPast) {
+      this.$isGone = this.$isClosed = true
+      this.$isQuiet = false
+    }
     this.$isDuplex = true
     const wasAnswered = this.$isAnswered
     Duplex.call(this as never, { allowHalfOpen: true, decodeStrings: false, autoDestroy: false })
@@ -151,14 +159,15 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
     if (!this.$exchange.hasBody) this.push(null)
     if (this.$face !== null) this.$reportFace(this.$face)
     for (const piece of this.$outgoing.take()) longWrite.call(this, piece)
-    if (wasAnswered) longEnd.call(this)
+    if (wasAnswered && !this.$isGone) longEnd.call(this)
     if (this.$isGone) this.$becomeGone()
     this.$reportLate()
   }
 
   /** It was over before it was a Duplex: no event comes any more. One that was aborted has finished, unless bytes of it did not go. */
   private $becomeGone (): void {
-    if (this.$isAborted && !this.$isCut) Object.assign(this._writableState, { ending: true, ended: true, finished: true })
+    if (this.$isAnswered || (this.$isAborted && !this.$isCut)) Object.assign(this._writableState, { ending: true, ended: true, finished: true })
+    if (this.$isAnswered && this.$intake.isWhole) Object.assign(this._readableState, { ended: true, endEmitted: true })
     for (const state of [this._readableState, this._writableState] as { destroyed: boolean; closed: boolean; closeEmitted: boolean }[]) {
       state.destroyed = state.closed = state.closeEmitted = true
     }
@@ -181,7 +190,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   }
 
   get destroyed (): boolean {
-    return this.$isDuplex ? this._readableState.destroyed : this.$isGone
+    return this.$isDuplex ? this._readableState.destroyed : this.$isGone || this.$isPast
   }
   set destroyed (value: boolean) { this.$isGone = value }
 
@@ -210,7 +219,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
     this.$exchange.write(bytes)
     const { pending, pendingMax } = this.$exchange
     if (pending <= pendingMax) done()
-    else (this.$writes ??= new AwaitedWrites()).add(pending - pendingMax, asked('WRITEWRAP', done))
+    else (this.$writes ??= new AwaitedWrites()).add(pending - pendingMax, bytes.length, asked('WRITEWRAP', done))
   }
 
   _final (done: (error?: Error | null) => void): void {
@@ -359,6 +368,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
     this.$of?.$refresh()
     this.$isAnswered = true
     this.$turnOfAnswer = thisTurn()
+    this.$loopTurnOfAnswer = loopTurn()
     this.$isQuiet = outgoing.hasHead && !this.$exchange.hasBody && this.$face?.$isReceived !== true && !showsCloses()
     outgoing.finish(body, this.$isQuiet ? ResponseFlag.Quiet : 0)
     if (this.$isQuiet) this.$of?.$forget(this)
@@ -446,7 +456,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   close (code = NO_ERROR, done?: () => void): void {
     checkInteger(code, 'code', 0, CODE_MAX)
     if (done !== undefined) checkCall(done, 'callback')
-    if (this.$isClosed) return
+    if (this.closed) return
     this.$become()
     if (done !== undefined) this.once('close', done)
     markClosed(this, code, true)

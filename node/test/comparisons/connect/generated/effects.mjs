@@ -215,6 +215,19 @@ const programs = {
     session.close()
     await closing(session)
   },
+  'createConnection of a socket that has the settings of the server': async ({ connect }, t) => {
+    const { url, server } = await t.serve('node', { listeners: { stream: ok } })
+    const socket = net.connect(server.address().port, '127.0.0.1')
+    await new Promise(resolve => { socket.once('readable', resolve) })
+    const [session, log] = [t.open(connect, url, { createConnection: () => socket }), t.log('session')]
+    session.once('connect', () => {
+      log('connect')
+      session.once('remoteSettings', () => { log('remoteSettings') })
+    })
+    await t.watch(session.request())
+    session.close()
+    await closing(session)
+  },
   'socket, over TLS': async ({ connect }, t) => {
     const { url, server } = await t.serve('node', { secure: true, listeners: { stream: ok } })
     const socket = net.connect(server.address().port, '127.0.0.1')

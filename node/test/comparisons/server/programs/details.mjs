@@ -78,6 +78,7 @@ export default {
     await once(socket.resume(), 'close')
   },
   'a write waits in its turn': throwing({ before: stream => stream.writableLength, write: stream => stream.write('four'), after: stream => stream.writableLength }),
+  'a write of more than its connection takes counts once': throwing({ write: stream => stream.write(Buffer.alloc(300_000)), after: stream => stream.writableLength, another: stream => stream.write('four'), 'after both': stream => stream.writableLength }),
   'a write of a response waits in its turn': responding({ write: response => response.write('four'), after: response => response.writableLength }),
   'a destroyed session is not closed': session(async (own, { log }) => {
     own.destroy(2)
