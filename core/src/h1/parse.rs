@@ -222,7 +222,7 @@ fn lines_of_response(
 }
 
 fn lines_in_table<'a>(
-    head: &'a [u8],
+    head_bytes: &'a [u8],
     mut fields: Fields,
     spells: bool,
     table: &mut [MaybeUninit<Header<'a>>],
@@ -230,13 +230,13 @@ fn lines_in_table<'a>(
     let mut response = httparse::Response::new(&mut []);
     let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
         &mut response,
-        head,
+        head_bytes,
         table,
     );
     match parsed {
-        Ok(httparse::Status::Complete(used)) if used == head.len() => {}
+        Ok(httparse::Status::Complete(used)) if used == head_bytes.len() => {}
         Ok(_) => return Err(Violation::HeadInvalid),
-        Err(error) => return Err(violation(error, head)),
+        Err(error) => return Err(violation(error, head_bytes)),
     }
     let status = response.code.ok_or(Violation::HeadInvalid)?;
     let version = version(response.version)?;
@@ -246,11 +246,28 @@ fn lines_in_table<'a>(
         spell_names(&mut fields, response.headers);
     }
     let head = ResponseHead::new(status, fields, version)?;
-    let head = match response.reason.unwrap_or_default() {
-        phrase if phrase == reason::usual(status) => head,
-        phrase => head.with_reason(phrase.as_bytes())?,
+    let phrase = phrase(response.reason, head_bytes);
+    let head = match phrase == reason::usual(status).as_bytes() {
+        true => head,
+        false => head.with_reason(phrase)?,
     };
     Ok((head, version))
+}
+
+/// The reason phrase of a head that was parsed. httparse gives none of one that has bytes beyond ASCII, which it may
+/// (RFC 9112 section 4).
+fn phrase<'a>(parsed: Option<&'a str>, head: &'a [u8]) -> &'a [u8] {
+    /// Bytes of `HTTP/1.1 200 `.
+    const BEFORE: usize = 13;
+    match parsed {
+        Some("") | None => {
+            let line = head.trim_ascii_start();
+            let end = line.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+            line.get(BEFORE..end.unwrap_or(line.len()))
+                .unwrap_or_default()
+        }
+        Some(phrase) => phrase.as_bytes(),
+    }
 }
 
 /// Parses a complete trailer section, its empty line included, of a message to `side`. `spells`: as of

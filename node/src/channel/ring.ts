@@ -255,7 +255,7 @@ export class Bridge extends Submissions {
     let reason = version < HttpVersion.Http2 ? 'OK' : ''
     const own = completions[at + ResponseWord.Reason]!
     if (own > 0) {
-      reason = fields.slice(0, own - 1)
+      reason = phraseOf(fields.slice(0, own - 1))
       fields = fields.slice(own - 1)
     }
     if ((word0 & CompletionFlag.Last) === 0) callbacks.onResponse(status, fields, reason, version)
@@ -269,7 +269,7 @@ export class Bridge extends Submissions {
     const own = this.completions[at + InterimWord.Reason]!
     // HTTP/2 and HTTP/3 have no reason phrase (RFC 9113 section 8.3.2).
     if (own === 0) callbacks.onInterim(status, text, version < HttpVersion.Http2 ? STATUS_CODES[status] ?? '' : '', version)
-    else callbacks.onInterim(status, text.slice(own - 1), text.slice(0, own - 1), version)
+    else callbacks.onInterim(status, text.slice(own - 1), phraseOf(text.slice(0, own - 1)), version)
   }
 
   /** Something is under way: the process stays. */
@@ -285,6 +285,9 @@ export class Bridge extends Submissions {
     else this.native.hold(0)
   }
 }
+
+/** A reason phrase, which came as a character for each byte: bytes beyond ASCII are of UTF-8, as undici reads them. */
+function phraseOf (bytes: string): string { return /[\x80-\xff]/.test(bytes) ? Buffer.from(bytes, 'latin1').toString() : bytes }
 
 /** Makes a call whose exception must not keep others from theirs: it is uncaught. */
 export function apart (call: () => void): void {

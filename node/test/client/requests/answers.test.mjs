@@ -247,3 +247,19 @@ test('listeners of a body run in the async context of the first of them, also on
     assert.deepEqual([...seen], [`data ${name}`, `end ${name}`, `close ${name}`])
   }
 })
+
+test('a reason phrase beyond ASCII is read as UTF-8, as by undici, and by fetch too', async t => {
+  const server = net.createServer(socket => {
+    socket.on('error', () => {}).once('data', () => { socket.end('HTTP/1.1 404 Näh, ſo nicht\r\ncontent-length: 0\r\n\r\n') })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  const url = `http://127.0.0.1:${server.address().port}`
+  for (const { Agent, request, fetch } of [undici7, ours]) {
+    const dispatcher = new Agent()
+    t.after(() => dispatcher.destroy())
+    const { statusText, body } = await request(url, { dispatcher })
+    await body.dump()
+    assert.deepEqual([statusText, (await fetch(url, { dispatcher })).statusText], ['Näh, ſo nicht', 'Näh, ſo nicht'])
+  }
+})

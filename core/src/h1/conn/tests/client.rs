@@ -56,6 +56,7 @@ fn a_reason_phrase_is_kept_where_it_is_not_the_usual_one() {
         ("200", "1 status 200 () end"),
         ("299 ", "1 status 299 end"),
         ("299 A word", "1 status 299 (A word) end"),
+        ("404 Näh, ſo nicht", "1 status 404 (Näh, ſo nicht) end"),
     ] {
         let input = format!("HTTP/1.1 {line}\r\ncontent-length: 0\r\n\r\n");
         assert_eq!(receives_after(&get(), &input, false), [received], "{line}");
