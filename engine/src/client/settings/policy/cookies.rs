@@ -18,7 +18,7 @@ pub trait CookieStore: fmt::Debug + Send + Sync + 'static {
 }
 
 /// Cookies in memory, by the rules of RFC 6265: domain, path, `Secure`, expiry. A cookie for a whole
-/// top-level domain is not kept; there is no list of public suffixes, so one for `co.uk` is, from a server whose
+/// top-level domain is not kept, and one whose name begins with `__Secure-` or `__Host-` only as these ask; there is no list of public suffixes, so one for `co.uk` is, from a server whose
 /// name ends so.
 ///
 /// Bounds: 4,096 bytes for one cookie's field (a longer one is not kept), 180 cookies of one domain and
@@ -70,6 +70,11 @@ impl Kept {
         let Ok(raw) = RawCookie::parse(cookie.to_owned()) else {
             return;
         };
+        // A tab ends a value in a cookie file; the others end a field (RFC 6265bis section 5.6).
+        let has_control = |text: &str| text.bytes().any(|byte| byte.is_ascii_control());
+        if !is_as_prefixed(&raw) || has_control(raw.name()) || has_control(raw.value()) {
+            return;
+        }
         let Ok(cookie) = cookie_store::Cookie::try_from_raw_cookie(&raw, url) else {
             return;
         };
@@ -110,6 +115,20 @@ impl Kept {
             self.store.remove(&domain, &path, &name);
         }
     }
+}
+
+/// Whether a cookie is what the prefix of its name promises: set to be sent over TLS alone, and with `__Host-` by the host
+/// itself for all of its paths (RFC 6265bis section 4.1.3).
+fn is_as_prefixed(cookie: &RawCookie<'_>) -> bool {
+    let begins = |prefix: &str| {
+        let found = cookie.name().get(..prefix.len());
+        found.is_some_and(|found| found.eq_ignore_ascii_case(prefix))
+    };
+    let is_secure = cookie.secure() == Some(true);
+    if begins("__Host-") {
+        return is_secure && cookie.path() == Some("/") && cookie.domain().is_none();
+    }
+    is_secure || !begins("__Secure-")
 }
 
 impl CookieStore for Jar {

@@ -112,3 +112,44 @@ fn what_a_jar_prints_has_no_values_in_it() {
     jar.add("secret=hidden", "http://a.example/");
     assert_eq!(format!("{jar:?}"), "Jar { cookies: 1, .. }");
 }
+
+#[test]
+fn a_cookie_is_what_the_prefix_of_its_name_promises() {
+    let jar = Jar::default();
+    let url = "https://a.example/d/x";
+    set(
+        &jar,
+        url,
+        &[
+            "__Host-a=0",
+            "__Host-b=0; Secure",
+            "__Host-c=0; Secure; Path=/d",
+            "__Host-d=0; Secure; Path=/; Domain=a.example",
+            "__host-e=0; Path=/",
+            "__Secure-f=0; Path=/",
+            "__SECURE-g=0",
+            "__Host-kept=1; Secure; Path=/",
+            "__Secure-kept=2; Secure; Domain=a.example; Path=/",
+            "__Hos=3; Path=/",
+        ],
+    );
+    assert_eq!(
+        sent(&jar, url).as_deref(),
+        Some("__Host-kept=1; __Secure-kept=2; __Hos=3")
+    );
+    let kept = Jar::default();
+    kept.add_netscape(&jar.to_netscape());
+    assert_eq!(sent(&kept, url), sent(&jar, url));
+    kept.clear();
+    kept.add_netscape("a.example\tFALSE\t/\tFALSE\t0\t__Host-a\t0\n");
+    assert_eq!(sent(&kept, url), None);
+}
+
+#[test]
+fn a_cookie_with_a_control_character_is_not_kept() {
+    let jar = Jar::default();
+    for cookie in ["a=x\ty", "a\tb=x"] {
+        set(&jar, "https://a.example/", &[cookie]);
+    }
+    assert_eq!(jar.to_netscape(), Jar::default().to_netscape());
+}
