@@ -17,6 +17,7 @@ pub(crate) use sequence::run;
 
 use crate::failure::{Diagnostics, Failure, report};
 use crate::target::{self, Target};
+use cookies::HeadCookies;
 use http::header::{LAST_MODIFIED, REFERER};
 use http::{HeaderMap, HeaderValue, Request, Response, Uri};
 use http_body::Body as _;
@@ -49,6 +50,7 @@ struct Get {
     client: Client,
     template: RequestTemplate,
     jar: Option<Arc<Jar>>,
+    head_cookies: HeadCookies,
     /// The format of -w.
     format: Option<String>,
     heads: RefCell<HeadFile>,
@@ -68,12 +70,13 @@ struct Fetch {
 
 impl Get {
     fn new(options: GetOptions, shared: &mut Option<Arc<Jar>>) -> Result<Self, Failure> {
-        let jar = options.cookies.jar(shared)?;
+        let (jar, head_cookies) = options.cookies.jar(shared)?;
         let lookups = Lookups::default();
         Ok(Self {
             client: request::client::client(&options, jar.clone(), lookups.clone())?,
             template: RequestTemplate::of(&options)?,
             jar,
+            head_cookies,
             format: write_out::format_of(options.output.write_out.as_deref())?,
             heads: RefCell::new(HeadFile::open(options.output.dump_header.as_deref())?),
             netrc: options.netrc.read()?,
@@ -113,6 +116,7 @@ impl Get {
     /// Standard output cannot be written: there is no use in another URL.
     async fn one(&self, mut fetch: Fetch) -> Result<Option<Failure>, Failure> {
         fetch.facts.began = Instant::now();
+        self.head_cookies.give(self.jar.as_deref(), &fetch.uri);
         let failure = self.fetch(&mut fetch).await.err();
         if failure.is_some() && self.options.output.remove_on_error && !fetch.facts.file.is_empty()
         {
@@ -279,6 +283,7 @@ impl Get {
         fetch.facts.first_byte = Some(Instant::now());
         fetch.facts.head_bytes += text.len() as u64;
         fetch.facts.connection = response.extensions().get::<ConnectionUse>().cloned();
+        fetch.facts.connects += u32::from(fetch.facts.is_connection_new());
         fetch.facts.head = Some((version, status, response.headers().clone()));
         Ok(response)
     }

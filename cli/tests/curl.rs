@@ -25,6 +25,11 @@ const FLAGS: &str = "# flags\nsilent\n-H \"x-a: 1\"\nuser-agent = \"me \\\"1\"\n
 const COOKIES: &[u8] =
     b"127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\t1\n127.0.0.1\tFALSE\t/\tFALSE\t4102444800\tkept\t2\n";
 
+/// Heads of answers as -D writes them, with a line of a cookie file behind.
+const HEADS: &[u8] =
+    b"HTTP/1.1 200 OK\r\nSet-Cookie: of=head; Path=/\r\nset-cookie: lasts=1; path=/a; max-age=9000\r\nx: y\r\n\r\n\
+    127.0.0.1\tFALSE\t/\tFALSE\t0\tbehind\t3\n";
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SeenRequest {
     line: String,
@@ -164,6 +169,7 @@ fn outcome(program: &[&str], arguments: &[&str], input: &str, answer: Answer) ->
     folder.file("flags", FLAGS.replace("URL", &url).as_bytes());
     folder.file("more", b"config = flags\nnext\nhead\nurl = \"localhost\"\n");
     folder.file("cookies", COOKIES);
+    folder.file("heads", HEADS);
     let filled = arguments.iter().map(|argument| {
         argument
             .replace("URL", &url)
@@ -436,6 +442,9 @@ fn files_of_flags_requests_of_their_own_and_tunnels_are_as_with_curl() {
             &["URL/b", "--next", "http://127.0.0.1:1/"],
             &["--fail-early", "http://127.0.0.1:1/", "--next", "URL/b"],
             &["-b", "cookies", "URL"],
+            &["-b", "heads", "URL/a", "URL/b"],
+            &["-j", "-b", "heads", "URL/a/b"],
+            &["-b", "heads", "-b", "given=1", "URL/a"],
             &["-j", "-b", "cookies", "URL"],
             &[
                 "--junk-session-cookies",

@@ -4,7 +4,9 @@ use super::{given, output};
 use crate::failure::Failure;
 use clap::Args;
 use http::header::COOKIE;
-use http::{HeaderValue, Request};
+use http::{HeaderValue, Request, Uri};
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use trunkline::Body;
@@ -36,11 +38,15 @@ impl CookieOptions {
 
     /// The cookies that are kept from one request to the next, those of `shared` too; `None`: neither a file nor -c asks
     /// for it.
-    pub(super) fn jar(&self, shared: &mut Option<Arc<Jar>>) -> Result<Option<Arc<Jar>>, Failure> {
+    pub(super) fn jar(
+        &self,
+        shared: &mut Option<Arc<Jar>>,
+    ) -> Result<(Option<Arc<Jar>>, HeadCookies), Failure> {
+        let mut heads = Vec::new();
         let files = self.cookie.iter().filter(|text| !text.contains('='));
         let files: Vec<&String> = files.collect();
         if files.is_empty() && self.cookie_jar.is_none() {
-            return Ok(None);
+            return Ok((None, HeadCookies::default()));
         }
         let jar = Arc::clone(shared.get_or_insert_default());
         // curl's way to keep cookies without a file: `-b ""`.
@@ -53,12 +59,23 @@ impl CookieOptions {
                 Vec::new()
             };
             let text = String::from_utf8_lossy(&bytes);
+            heads.extend(text.lines().filter_map(set_cookie_of).map(str::to_owned));
             match self.junk_session_cookies {
                 true => jar.add_netscape(&without_session_cookies(&text)),
                 false => jar.add_netscape(&text),
             }
         }
-        Ok(Some(jar))
+        if self.junk_session_cookies {
+            heads.retain(|head| {
+                let head = head.to_ascii_lowercase();
+                head.contains("max-age") || head.contains("expires")
+            });
+        }
+        let heads = HeadCookies {
+            fields: heads,
+            hosts: RefCell::default(),
+        };
+        Ok((Some(jar), heads))
     }
 
     /// Writes the file of -c.
@@ -71,6 +88,38 @@ impl CookieOptions {
         output.write(jar.to_netscape().as_bytes())?;
         output.close()
     }
+}
+
+/// The cookies of files that have heads of answers, as -D writes them. A head names no host: they are for every host
+/// of the command line.
+#[derive(Default)]
+pub(super) struct HeadCookies {
+    fields: Vec<String>,
+    /// Origins that have them already, and may have set others in their place.
+    hosts: RefCell<HashSet<String>>,
+}
+
+impl HeadCookies {
+    /// Gives them to the host of a URL of the command line, once.
+    pub(super) fn give(&self, jar: Option<&Jar>, url: &Uri) {
+        let Some((jar, host)) = jar.zip(url.host()) else {
+            return;
+        };
+        if !self.fields.is_empty() && self.hosts.borrow_mut().insert(host.to_owned()) {
+            for field in &self.fields {
+                // As if over TLS, so that those for TLS alone are kept too.
+                jar.add(field, &format!("https://{host}/"));
+            }
+        }
+    }
+}
+
+/// The value of a line of a head that sets a cookie.
+fn set_cookie_of(line: &str) -> Option<&str> {
+    let (name, value) = line.split_once(':')?;
+    name.trim()
+        .eq_ignore_ascii_case("set-cookie")
+        .then(|| value.trim())
 }
 
 /// The lines of a cookie file whose fifth value, the expiry, is not 0.

@@ -215,3 +215,48 @@ fn a_cookie_for_an_address_has_no_subdomains_in_its_file() {
         &[&["-c", "jar", "URL"]],
     );
 }
+
+#[test]
+fn a_reason_beyond_ascii_is_written_as_it_came() {
+    compare_all(
+        |asked, _| hello(asked, 0).replace("200 OK", "404 Näh, nicht da"),
+        &[
+            &["-i", "URL"],
+            &["-I", "URL"],
+            &["-D", "h", "-o", "out", "URL"],
+        ],
+    );
+}
+
+#[test]
+fn connections_are_counted_on_the_way_through_redirects() {
+    compare_all(
+        |asked, number| {
+            match number {
+            1 => "HTTP/1.1 302 Found\r\nlocation: /y\r\ncontent-length: 0\r\n\r\n".to_owned(),
+            2 => "HTTP/1.1 302 Found\r\nlocation: /z\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
+            _ => hello(asked, 0),
+        }
+        },
+        &[&["-L", "-w", "%{num_connects} %{num_redirects}", "URL/x"]],
+    );
+}
+
+#[test]
+fn cookies_with_prefixes_are_kept_as_curl_keeps_them() {
+    const CASES: &[&[&str]] = &[&["-c", "jar", "URL/a"], &["-b", "", "URL/a", "URL/b"]];
+    let answers: [Answer; 2] = [
+        |asked, _| {
+            let cookies = "set-cookie: __Host-a=1; path=/\r\nset-cookie: __Host-b=1; secure; path=/\r\n\
+                set-cookie: e=x\ty; path=/\r\nconnection";
+            hello(asked, 0).replace("connection", cookies)
+        },
+        |asked, _| {
+            let cookies = "set-cookie: __Secure-c=1; path=/\r\nset-cookie: __secure-d=1; secure; path=/\r\nconnection";
+            hello(asked, 0).replace("connection", cookies)
+        },
+    ];
+    for answer in answers {
+        compare_all(answer, CASES);
+    }
+}

@@ -65,6 +65,8 @@ pub(in crate::get) struct Facts {
     pub(in crate::get) method: String,
     pub(in crate::get) head: Option<(Version, StatusCode, HeaderMap)>,
     pub(in crate::get) connection: Option<ConnectionUse>,
+    /// Connections that were opened for it, on the way through redirects too.
+    pub(in crate::get) connects: u32,
     pub(in crate::get) redirects: u32,
     /// Where the answer leads, followed or not.
     pub(in crate::get) redirect_url: Option<String>,
@@ -93,6 +95,7 @@ impl Facts {
             method: String::new(),
             head: None,
             connection: None,
+            connects: 0,
             redirects: 0,
             redirect_url: None,
             redirect_time: Duration::ZERO,
@@ -115,14 +118,10 @@ impl Facts {
             info.and_then(|info| info.local_addr()),
             info.and_then(|info| info.peer_addr()),
         );
-        let is_new = self
-            .connection
-            .as_ref()
-            .is_some_and(|used| used.earlier_requests() == 0);
         let opened = self
             .connection
             .as_ref()
-            .filter(|_| is_new)
+            .filter(|_| self.is_connection_new())
             .map(ConnectionUse::opened);
         let status = self
             .head
@@ -139,7 +138,7 @@ impl Facts {
                 .to_ascii_uppercase(),
             "url_effective" => self.url.to_string(),
             "num_redirects" => self.redirects.to_string(),
-            "num_connects" => u8::from(is_new).to_string(),
+            "num_connects" => self.connects.to_string(),
             "redirect_url" => self.redirect_url.clone().unwrap_or_default(),
             "content_type" => self.field("content-type"),
             "filename_effective" => self.file.clone(),
@@ -199,6 +198,11 @@ impl Facts {
             (name.to_owned(), value)
         });
         Value::Object(members.collect()).to_string()
+    }
+    /// Whether its last request was the first on its connection.
+    pub(in crate::get) fn is_connection_new(&self) -> bool {
+        let connection = self.connection.as_ref();
+        connection.is_some_and(|used| used.earlier_requests() == 0)
     }
     fn version(&self) -> &'static str {
         match self.head.as_ref().map(|(version, ..)| *version) {
