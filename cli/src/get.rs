@@ -17,7 +17,7 @@ pub(crate) use sequence::run;
 
 use crate::failure::{Diagnostics, Failure, report};
 use crate::target::{self, Target};
-use cookies::HeadCookies;
+use cookies::KeptCookies;
 use http::header::{LAST_MODIFIED, REFERER};
 use http::{HeaderMap, HeaderValue, Request, Response, Uri};
 use http_body::Body as _;
@@ -49,8 +49,7 @@ struct Get {
     options: GetOptions,
     client: Client,
     template: RequestTemplate,
-    jar: Option<Arc<Jar>>,
-    head_cookies: HeadCookies,
+    cookies: Option<Arc<KeptCookies>>,
     /// The format of -w.
     format: Option<String>,
     heads: RefCell<HeadFile>,
@@ -70,13 +69,13 @@ struct Fetch {
 
 impl Get {
     fn new(options: GetOptions, shared: &mut Option<Arc<Jar>>) -> Result<Self, Failure> {
-        let (jar, head_cookies) = options.cookies.jar(shared)?;
+        let template = RequestTemplate::of(&options)?;
+        let cookies = options.cookies.kept(shared, template.host())?;
         let lookups = Lookups::default();
         Ok(Self {
-            client: request::client::client(&options, jar.clone(), lookups.clone())?,
-            template: RequestTemplate::of(&options)?,
-            jar,
-            head_cookies,
+            client: request::client::client(&options, cookies.clone(), lookups.clone())?,
+            template,
+            cookies,
             format: write_out::format_of(options.output.write_out.as_deref())?,
             heads: RefCell::new(HeadFile::open(options.output.dump_header.as_deref())?),
             netrc: options.netrc.read()?,
@@ -106,7 +105,7 @@ impl Get {
             true => self.at_once(&runtime, fetches)?,
             false => self.one_by_one(&runtime, fetches)?,
         };
-        self.options.cookies.save(self.jar.as_deref())?;
+        self.options.cookies.save(self.cookies.as_deref())?;
         failed.map_or(Ok(()), Err)
     }
 
@@ -116,7 +115,9 @@ impl Get {
     /// Standard output cannot be written: there is no use in another URL.
     async fn one(&self, mut fetch: Fetch) -> Result<Option<Failure>, Failure> {
         fetch.facts.began = Instant::now();
-        self.head_cookies.give(self.jar.as_deref(), &fetch.uri);
+        if let Some(cookies) = &self.cookies {
+            cookies.begin(&fetch.uri);
+        }
         let failure = self.fetch(&mut fetch).await.err();
         if failure.is_some() && self.options.output.remove_on_error && !fetch.facts.file.is_empty()
         {
@@ -224,7 +225,7 @@ impl Get {
     /// The request of a URL, with its cookies.
     async fn request(&self, trace: &Trace, fetch: &mut Fetch) -> Result<Request<Body>, Failure> {
         let mut request = fetch.template.request(&self.client, &fetch.uri).await?;
-        cookies::merge(&mut request, self.jar.as_deref());
+        cookies::merge(&mut request, self.cookies.as_deref());
         trace.request(&request);
         Ok(request)
     }

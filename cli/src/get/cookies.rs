@@ -5,12 +5,11 @@ use crate::failure::Failure;
 use clap::Args;
 use http::header::COOKIE;
 use http::{HeaderValue, Request, Uri};
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use trunkline::Body;
-use trunkline::client::{CookieStore as _, Jar};
+use trunkline::client::{CookieStore, Jar};
 
 /// The flags of cookies.
 #[derive(Args)]
@@ -37,18 +36,19 @@ impl CookieOptions {
     }
 
     /// The cookies that are kept from one request to the next, those of `shared` too; `None`: neither a file nor -c asks
-    /// for it.
-    pub(super) fn jar(
+    /// for it. `named`: the host that -H gives.
+    pub(super) fn kept(
         &self,
         shared: &mut Option<Arc<Jar>>,
-    ) -> Result<(Option<Arc<Jar>>, HeadCookies), Failure> {
-        let mut heads = Vec::new();
+        named: Option<String>,
+    ) -> Result<Option<Arc<KeptCookies>>, Failure> {
         let files = self.cookie.iter().filter(|text| !text.contains('='));
         let files: Vec<&String> = files.collect();
         if files.is_empty() && self.cookie_jar.is_none() {
-            return Ok((None, HeadCookies::default()));
+            return Ok(None);
         }
         let jar = Arc::clone(shared.get_or_insert_default());
+        let mut of_heads = Vec::new();
         // curl's way to keep cookies without a file: `-b ""`.
         for path in files.into_iter().filter(|path| !path.is_empty()) {
             // One that is not there yet has no cookies: with -c beside it, it is made at the end.
@@ -59,59 +59,97 @@ impl CookieOptions {
                 Vec::new()
             };
             let text = String::from_utf8_lossy(&bytes);
-            heads.extend(text.lines().filter_map(set_cookie_of).map(str::to_owned));
+            of_heads.extend(text.lines().filter_map(set_cookie_of).map(str::to_owned));
             match self.junk_session_cookies {
                 true => jar.add_netscape(&without_session_cookies(&text)),
                 false => jar.add_netscape(&text),
             }
         }
         if self.junk_session_cookies {
-            heads.retain(|head| {
-                let head = head.to_ascii_lowercase();
-                head.contains("max-age") || head.contains("expires")
-            });
+            of_heads.retain(|field| lasts(field));
         }
-        let heads = HeadCookies {
-            fields: heads,
-            hosts: RefCell::default(),
-        };
-        Ok((Some(jar), heads))
+        Ok(Some(Arc::new(KeptCookies {
+            jar,
+            named,
+            of_heads,
+            hosts: Mutex::default(),
+        })))
     }
 
     /// Writes the file of -c.
-    pub(super) fn save(&self, jar: Option<&Jar>) -> Result<(), Failure> {
-        let Some((path, jar)) = self.cookie_jar.as_deref().zip(jar) else {
+    pub(super) fn save(&self, kept: Option<&KeptCookies>) -> Result<(), Failure> {
+        let Some((path, kept)) = self.cookie_jar.as_deref().zip(kept) else {
             return Ok(());
         };
         let path = (path.as_os_str() != "-").then_some(path);
         let mut output = output::Output::open(path, output::Opening::silent())?;
-        output.write(jar.to_netscape().as_bytes())?;
+        output.write(kept.jar.to_netscape().as_bytes())?;
         output.close()
     }
 }
 
-/// The cookies of files that have heads of answers, as -D writes them. A head names no host: they are for every host
-/// of the command line.
-#[derive(Default)]
-pub(super) struct HeadCookies {
-    fields: Vec<String>,
-    /// Origins that have them already, and may have set others in their place.
-    hosts: RefCell<HashSet<String>>,
+/// The cookies that are kept, by the hosts of URLs. A host that -H names stands for those of the command line, as of a site
+/// that is tried on another machine.
+#[derive(Debug)]
+pub(super) struct KeptCookies {
+    jar: Arc<Jar>,
+    named: Option<String>,
+    /// Cookies of files that have heads of answers, as -D writes them. A head names no host: they are for every host of the
+    /// command line.
+    of_heads: Vec<String>,
+    /// The hosts of the command line so far.
+    hosts: Mutex<HashSet<String>>,
 }
 
-impl HeadCookies {
-    /// Gives them to the host of a URL of the command line, once.
-    pub(super) fn give(&self, jar: Option<&Jar>, url: &Uri) {
-        let Some((jar, host)) = jar.zip(url.host()) else {
+impl KeptCookies {
+    /// Begins with a URL of the command line.
+    pub(super) fn begin(&self, url: &Uri) {
+        let Some(host) = url.host() else {
             return;
         };
-        if !self.fields.is_empty() && self.hosts.borrow_mut().insert(host.to_owned()) {
-            for field in &self.fields {
+        // Its server may have set others in the place of those of files since.
+        if self.lock().insert(host.to_owned()) {
+            let host = self.named.as_deref().unwrap_or(host);
+            for field in &self.of_heads {
                 // As if over TLS, so that those for TLS alone are kept too.
-                jar.add(field, &format!("https://{host}/"));
+                self.jar.add(field, &format!("https://{host}/"));
             }
         }
     }
+    fn lock(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// The URL whose cookies a request for `url` has.
+    fn named(&self, url: &Uri) -> Uri {
+        let is_named = url.host().is_some_and(|host| self.lock().contains(host));
+        let (Some(named), true) = (&self.named, is_named) else {
+            return url.clone();
+        };
+        let (scheme, path) = (url.scheme_str().unwrap_or("http"), url.path());
+        let named = Uri::builder().scheme(scheme).authority(named.as_str());
+        let named = named.path_and_query(path).build();
+        named.unwrap_or_else(|_| url.clone())
+    }
+}
+
+impl CookieStore for KeptCookies {
+    fn set_cookies(&self, fields: &mut dyn Iterator<Item = &HeaderValue>, url: &Uri) {
+        self.jar.set_cookies(fields, &self.named(url));
+    }
+    fn cookies(&self, url: &Uri) -> Option<HeaderValue> {
+        self.jar.cookies(&self.named(url))
+    }
+}
+
+/// Whether a `set-cookie` field is of a cookie that outlives its session.
+fn lasts(field: &str) -> bool {
+    let names = field
+        .split(';')
+        .skip(1)
+        .filter_map(|part| part.split('=').next());
+    names
+        .map(str::trim)
+        .any(|name| name.eq_ignore_ascii_case("max-age") || name.eq_ignore_ascii_case("expires"))
 }
 
 /// The value of a line of a head that sets a cookie.
@@ -131,8 +169,8 @@ fn without_session_cookies(text: &str) -> String {
 }
 
 /// Puts the kept cookies of its URL before those of -b in the `cookie` field of a request, as curl does.
-pub(super) fn merge(request: &mut Request<Body>, jar: Option<&Jar>) {
-    let kept = jar.and_then(|jar| jar.cookies(request.uri()));
+pub(super) fn merge(request: &mut Request<Body>, kept: Option<&KeptCookies>) {
+    let kept = kept.and_then(|kept| kept.cookies(request.uri()));
     let (Some(kept), Some(given)) = (kept, request.headers().get(COOKIE)) else {
         return;
     };

@@ -13,8 +13,9 @@ use crate::failure::Failure;
 use crate::target;
 use bytes::Bytes;
 use http::header::{
-    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, COOKIE, RANGE, REFERER, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, RANGE, REFERER, USER_AGENT,
 };
+use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use std::path::{Path, PathBuf};
 use trunkline::Body;
@@ -84,6 +85,12 @@ impl RequestTemplate {
             self.fields.entry(AUTHORIZATION).or_insert(value);
         }
         Ok(())
+    }
+
+    /// The host that -H gives, without its port.
+    pub(super) fn host(&self) -> Option<String> {
+        let given = self.fields.get(HOST)?.to_str().ok()?;
+        Some(given.parse::<Authority>().ok()?.host().to_owned())
     }
 
     /// Asks for the bytes from this offset on.

@@ -260,3 +260,25 @@ fn cookies_with_prefixes_are_kept_as_curl_keeps_them() {
         compare_all(answer, CASES);
     }
 }
+
+#[test]
+fn cookies_are_of_the_host_that_a_field_names() {
+    compare_all(
+        |asked, _| {
+            let cookies = "set-cookie: a=1; path=/; domain=site.test\r\nconnection";
+            hello(asked, 0).replace("connection", cookies)
+        },
+        &[
+            &[
+                "-H",
+                "Host: www.site.test:99",
+                "-c",
+                "jar",
+                "URL/a",
+                "URL/b",
+            ],
+            &["-H", "Host: other.test", "-c", "jar", "URL/a", "URL/b"],
+            &["-c", "jar", "URL/a", "URL/b"],
+        ],
+    );
+}

@@ -1,6 +1,7 @@
 //! The client that the flags make.
 
 use crate::failure::Failure;
+use crate::get::cookies::KeptCookies;
 use crate::get::exit;
 use crate::get::options::GetOptions;
 use crate::get::request::AGENT;
@@ -8,7 +9,7 @@ use crate::serve::key_log;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trunkline::client::{
-    Client, ClientTimeouts, DnsResolver, Jar, Protocols, RedirectPolicy, Resolver, Resolving,
+    Client, ClientTimeouts, DnsResolver, Protocols, RedirectPolicy, Resolver, Resolving,
     ResolvingRecord,
 };
 
@@ -49,7 +50,7 @@ impl Resolver for Watched {
 /// All URLs of a command are fetched by it.
 pub(in crate::get) fn client(
     options: &GetOptions,
-    jar: Option<Arc<Jar>>,
+    cookies: Option<Arc<KeptCookies>>,
     lookups: Lookups,
 ) -> Result<Client, Failure> {
     let failure = |error| exit::of(&error, false);
@@ -86,8 +87,8 @@ pub(in crate::get) fn client(
         Some(time) => client.connect_timeout(time),
         None => client,
     };
-    let client = match jar {
-        Some(jar) => client.cookie_provider(jar),
+    let client = match cookies {
+        Some(cookies) => client.cookie_provider(cookies),
         None => client,
     };
     let client = match options.retries.policy() {
