@@ -112,8 +112,9 @@ pub const EXTENSION_SETTINGS_MAX: usize = 32;
 pub const PRIORITY_UPDATES_PENDING_MAX: usize = 100;
 /// Refused requests whose reasons are kept between two looks of a server's metrics.
 pub const REFUSED_NOTES_MAX: usize = 1024;
-/// Interim (1xx) responses before the final one.
-pub const INTERIM_RESPONSES_MAX: u32 = 16;
+/// Interim (1xx) responses before the final one. A server says 102 every few seconds while it works (RFC 2518 section 10.1), or reports
+/// progress: a long task is not to lose its response.
+pub const INTERIM_RESPONSES_MAX: u32 = 1024;
 /// Bytes waiting to be written before we stop reading the connection (CVE-2019-9517).
 pub const OUTBOX_BYTES_MAX: usize = 256 * 1024;
 /// A stream's response bytes buffered in core before `send_room` says 0.

@@ -15,7 +15,7 @@ use trunkline_core::h2::frame::{flag, kind};
 use trunkline_core::h3::frame::kind as kind3;
 use trunkline_core::http::event::ResetBy;
 use trunkline_core::http::{Event, Side};
-use trunkline_core::limits::Config;
+use trunkline_core::limits::{Config, INTERIM_RESPONSES_MAX};
 
 /// A flood: what comes first, what comes again and again, after how many pieces it is over at most, and
 /// by which rule.
@@ -116,11 +116,12 @@ fn interim_responses_without_end_are_refused_on_every_version() {
     let due = Violation::InterimTooMany;
     let early = &[(":status", "103")];
     let text = b"HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n".to_vec();
-    over_http_1(&("1xx", text.clone(), text, 17, due));
+    let most = INTERIM_RESPONSES_MAX + 1;
+    over_http_1(&("1xx", text.clone(), text, most, due));
     let head = rig2::headers(1, early, false);
-    over_http_2(&("1xx", head.clone(), head, 17, due));
+    over_http_2(&("1xx", head.clone(), head, most, due));
     let head = rig3::headers(early);
-    over_http_3(0, &("1xx", head.clone(), head, 17, due));
+    over_http_3(0, &("1xx", head.clone(), head, most, due));
 }
 
 #[test]

@@ -62,8 +62,7 @@ impl InterimSender {
     /// # Errors
     /// When its status is not one of 100 and 102 to 199, when it has a `content-length` or
     /// `transfer-encoding`, which no interim response may have (RFC 9110 section 8.6, RFC 9112
-    /// section 6.1), when 16 were sent already, the bound at which clients give up, or when the
-    /// final response has begun.
+    /// section 6.1), when 1,024 were sent already, or when the final response has begun.
     pub fn send(&self, response: Response<()>) -> Result<(), Error> {
         check(&response)?;
         let mut state = self.lock();

@@ -4,7 +4,7 @@ use super::script::*;
 use crate::error::{H2Code, Misuse, TransportEnd, Violation};
 use crate::h1::{CloseReason, OpenOptions, Proxy, keep_alive_seconds, parse};
 use crate::http::{Fields, RequestHead, Side, StreamId, Token, Version};
-use crate::limits::{Config, INTERIM_RESPONSES_MAX, Limits};
+use crate::limits::{Config, Limits};
 use bytes::Bytes;
 use std::time::Duration;
 
@@ -195,9 +195,30 @@ fn interim_responses_come_before_the_final_one_and_are_bounded() {
         receives_after(&get(), input, false),
         ["1 interim 100", "1 interim 103", "1 status 200 end"]
     );
-    let flood = "HTTP/1.1 102 Processing\r\n\r\n".repeat(INTERIM_RESPONSES_MAX as usize + 1);
-    let received = receives_after(&get(), &flood, false);
+    let few = || {
+        let limits = Limits {
+            interim_responses_max: 3,
+            ..Limits::default()
+        };
+        Script::new(Side::Client, Config::default().with_limits(limits))
+    };
+    let flood = "HTTP/1.1 102 Processing\r\n\r\n".repeat(4);
+    let (received, _) = at_every_split(few, flood.len(), |script| {
+        script.open(&get(), true);
+        script.connection_lists(&flood);
+    });
     assert_eq!(received.last().unwrap(), "closed ByUs(InterimTooMany)");
+}
+
+#[test]
+fn a_server_that_reports_its_progress_a_thousand_times_is_heard_out() {
+    let progress = "HTTP/1.1 102 Processing\r\n\r\n".repeat(1000);
+    let mut script = Script::client();
+    script.open(&get(), true);
+    script.connection_lists(format!(
+        "{progress}HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
+    ));
+    assert!(script.facts.contains(&"1 status 200 end".to_owned()));
 }
 
 #[test]

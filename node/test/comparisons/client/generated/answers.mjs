@@ -20,6 +20,8 @@ const BODIES = {
   'chunks of a bad length': ['transfer-encoding: chunked\r\n', 'x\r\nhello\r\n0\r\n\r\n'],
   'chunks and a length': ['transfer-encoding: chunked\r\ncontent-length: 5\r\n', '5\r\nhello\r\n0\r\n\r\n']
 }
+/** A server sends one every few seconds while it works. */
+const INTERIM = 'HTTP/1.1 102 Processing\r\n\r\n'
 const ENDS = { 'stays': () => {}, 'FIN': socket => { socket.end() } }
 
 async function run (module, stage, answer, end, options) {
@@ -60,7 +62,8 @@ for (const [label, text] of Object.entries({
   'LF alone': 'HTTP/1.1 200 OK\ncontent-length: 0\n\n', 'a zero in a value': 'HTTP/1.1 200 OK\r\na: b\0c\r\ncontent-length: 0\r\n\r\n', 'latin1 in a value': 'HTTP/1.1 200 OK\r\na: \xe9\r\ncontent-length: 0\r\n\r\n', 'a fold': 'HTTP/1.1 200 OK\r\na: b\r\n c\r\ncontent-length: 0\r\n\r\n',
   'spaces around a value': 'HTTP/1.1 200 OK\r\na:  b \r\ncontent-length: 0\r\n\r\n', 'an empty value': 'HTTP/1.1 200 OK\r\na:\r\ncontent-length: 0\r\n\r\n', 'a name twice': 'HTTP/1.1 200 OK\r\nA: 1\r\na: 2\r\ncontent-length: 0\r\n\r\n', 'cookies': 'HTTP/1.1 200 OK\r\nset-cookie: a\r\nset-cookie: b\r\ncontent-length: 0\r\n\r\n',
   'a line end before it': '\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
-  '101 that was not asked for': 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', '100 and 200': 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+  '101 that was not asked for': 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', '100 and 200': 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok',
+  '17 interim heads': `${INTERIM.repeat(17)}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`, '1,000 interim heads': `${INTERIM.repeat(1000)}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`
 })) {
   programs[`an answer with ${label}`] = (module, stage) => run(module, stage, text, ENDS.FIN)
 }
