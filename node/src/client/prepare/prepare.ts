@@ -192,7 +192,7 @@ function wayOut (
     if (options.upgrade) throw new InvalidArgumentError(`Custom upgrade "${options.upgrade as string}" not supported over HTTP/${checked.settings['protocols'] === 'h3' ? 3 : 2}`)
   }
   const overStreams = isForStreams && origin.startsWith('https:') ? streams : null
-  return { target: state.target(origin, servername, true), onStream: false, overStreams }
+  return { target: state.target(origin, servername, !isHttp1Alone(checked, origin)), onStream: false, overStreams }
 }
 
 /** Whether a dispatcher without HTTP/1.1 sends it on a stream, or not at all. HTTP/2 alone is said of what is known to speak it, and
@@ -234,6 +234,12 @@ function repeats (idempotent: boolean | undefined): number {
 function hasStreams (checked: Checked, origin: string): boolean {
   const { protocols } = checked.settings
   return protocols !== 'h1' && (protocols === 'h2' || origin.startsWith('https:'))
+}
+
+/** Whether each connection with the origin speaks HTTP/1.1: what leaves HTTP takes its turn there, as with undici, and has no connections
+ * of its own. A proxy's, and a stream that the program's connector gives, speak what they say. */
+function isHttp1Alone (checked: Checked, origin: string): boolean {
+  return !hasStreams(checked, origin) && hasH1(checked) && !checked.isProxied && checked.connector === null
 }
 
 function hasH1 (checked: Checked): boolean {

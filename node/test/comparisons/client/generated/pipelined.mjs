@@ -15,6 +15,7 @@ const REQUESTS = {
   'a GET that is not to be repeated': { all: [GET, asks('GET', { idempotent: false }), GET], atOnce: 1 },
   'a GET with a source': { all: [GET, { ...GET, body: 'a source' }, GET], atOnce: 1 },
   'an upgrade': { all: [GET, asks('GET', { upgrade: 'own' })], atOnce: 1 },
+  'an upgrade between GETs': { all: [GET, asks('GET', { upgrade: 'taken' }), GET], atOnce: 1 },
   'a POST in front': { all: [asks('POST', { body: 'a text', blocking: true }), GET, GET], atOnce: 1 }
 }
 for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']) {
@@ -22,7 +23,7 @@ for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUE
   REQUESTS[`a ${method} between GETs`] = { all: [GET, method === 'QUERY' ? asks(method, body) : { method, ...body }, GET], atOnce: method === 'QUERY' ? 3 : 1 }
   REQUESTS[`a ${method} that may be repeated`] = { all: [GET, asks(method, { ...body, idempotent: true })], atOnce: 2 }
 }
-const whole = ({ method }) => `HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n${method === 'HEAD' ? '' : 'ok'}`
+const whole = ({ method, upgrade }) => upgrade === 'taken' ? 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: taken\r\n\r\n' : `HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n${method === 'HEAD' ? '' : 'ok'}`
 /** The part of the answer to the first request that is not answered when the connection ends. */
 const PARTS = {
   'nothing of the next': '',
@@ -54,7 +55,7 @@ function listen (socket, take) {
       if (last === 4 || text.length < last) return
       text = text.slice(last)
       const [method, path] = head.split(' ')
-      take({ method, path })
+      take({ method, path, upgrade: /^upgrade: (.*)/im.exec(head)?.[1] })
     }
   })
 }
@@ -91,7 +92,11 @@ function program ({ all, atOnce }, { answered, part = '', end, deaths = 1, act }
       try {
         const { upgrade, ...rest } = sourceOf(options)
         const given = { ...rest, path: `/${index}`, signal: controllers[index].signal }
-        if (upgrade !== undefined) return log('opened', typeof await dispatcher.upgrade({ ...given, protocol: upgrade }))
+        if (upgrade !== undefined) {
+          const { socket } = await dispatcher.upgrade({ ...given, protocol: upgrade })
+          socket.on('error', () => {}).destroy()
+          return log('opened')
+        }
         const { statusCode, body } = await dispatcher.request(given)
         log(statusCode)
         log(await body.text())
@@ -125,7 +130,6 @@ for (const [requests, cell] of Object.entries(REQUESTS)) {
     }
   }
   for (const deaths of [2, 6]) programs[`${requests}, ${deaths} connections end`] = program(cell, { answered: 0, end: ENDS.end, deaths })
-  // An upgrade may have a connection of its own meanwhile.
-  if (requests !== 'an upgrade') for (const [act, does] of Object.entries(ACTS)) programs[`${requests}: ${act}`] = program(cell, { act: does })
+  for (const [act, does] of Object.entries(ACTS)) programs[`${requests}: ${act}`] = program(cell, { act: does })
 }
 export default programs
