@@ -211,7 +211,7 @@ fn interim_responses_come_before_the_final_one_and_are_bounded() {
 }
 
 #[test]
-fn a_server_that_reports_its_progress_a_thousand_times_is_heard_out() {
+fn a_response_comes_behind_a_thousand_interim_ones() {
     let progress = "HTTP/1.1 102 Processing\r\n\r\n".repeat(1000);
     let mut script = Script::client();
     script.open(&get(), true);
