@@ -62,6 +62,10 @@ export const clients = [
   { name: 'axios', with: 'echo.mjs', packages: { axios: '1.21.1' } },
   { name: 'ky', with: 'echo.mjs', packages: { ky: '1.14.3' } },
   { name: 'got', with: 'echo.mjs', packages: { got: '14.6.6' } },
+  { name: 'octokit', packages: { octokit: '5.0.5' } },
+  { name: 'stripe', packages: { stripe: '23.1.0' } },
+  { name: 'supabase', packages: { '@supabase/supabase-js': '2.50.0' } },
+  { name: 'ofetch', with: 'echo.mjs', packages: { ofetch: '1.5.1' } },
   { name: 'discord', packages: { '@discordjs/rest': '2.6.3', undici: '7.30.2' } }
 ]
 
@@ -92,5 +96,6 @@ export const hosts = [
   { name: 'ws', packages: { ws: '8.21.3', 'http-proxy': '1.18.1' }, sides: ['ours'] },
   { name: 'http-terminator', packages: { 'http-terminator': '3.2.0', stoppable: '1.1.0', supertest: '7.3.2' }, sides: ['ours'] },
   { name: 'jsdom', packages: { jsdom: '29.1.1' }, sides: ['ours'] },
+  { name: 'fetch-mocks', packages: { msw: '3.0.5', nock: '14.0.9' }, sides: ['ours'] },
   { name: 'dd-trace', packages: { 'dd-trace': '6.21.0', undici: '7.30.2' }, sides: ['ours'] }
 ]

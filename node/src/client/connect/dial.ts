@@ -57,6 +57,8 @@ export interface DialOwner {
   readonly destroyed: boolean
   /** Undici would have a client for each of its connections, which waits for one request. */
   readonly hasPools: boolean
+  /** Runs `work` in the async context of the origin's last request, as undici calls a connector: tracers and mocks look there for the request. */
+  within: <R> (url: URL, work: () => R) => R
 }
 
 /** undici's codes of errors for which no request fails: it connects again. */
@@ -70,7 +72,8 @@ export class Dialer {
   /** Answers the engine's question, once. */
   dial (ticket: number, text: string): void {
     const { origin, serverName, isHttp1 } = JSON.parse(text) as Question
-    const { host, hostname, protocol, port } = new URL(origin)
+    const url = new URL(origin)
+    const { host, hostname, protocol, port } = url
     const { localAddress, ...others } = this.extras
     const options = {
       host, hostname: hostname.replace(/^\[(.*)\]$/, '$1'), protocol, port, servername: serverName,
@@ -94,7 +97,7 @@ export class Dialer {
       this.attach(ticket, stream, protocol)
     }
     try {
-      this.connector(options as ConnectorOptions, answer)
+      this.owner.within(url, () => this.connector(options as ConnectorOptions, answer))
     } catch (error) {
       answer(error ?? new Error('connect threw nothing'), null)
     }

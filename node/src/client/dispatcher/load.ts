@@ -1,6 +1,7 @@
 // The requests under way to an origin, and whether they are as many as its connections carry: what `dispatch` returns
 // and when 'drain' comes, as with undici's Client, Pool and Agent.
 
+import type { AsyncResource } from 'node:async_hooks'
 import type { Connection } from '../connect/connection'
 import type { Checked } from '../options'
 
@@ -12,6 +13,8 @@ export class Load {
   isBusy = false
   /** Whether a check for 'drain' is scheduled. */
   isDue = false
+  /** The async context of the request that was started last, in which connectors run; null without a connector or a request. */
+  context: AsyncResource | null = null
   /** The connection that was opened, or failed to open, last: a target of 'drain'. */
   connection: Connection | null = null
   /** Tells the listeners once more of the attempt that failed last. */
@@ -24,6 +27,9 @@ export class Load {
   private version: string | null = null
 
   constructor (readonly url: URL, private readonly checked: Checked) {}
+
+  /** Calls `work` in that context. */
+  within<R> (work: () => R): R { return this.context === null ? work() : this.context.runInAsyncScope(work) }
 
   onOpened (connection: Connection, version: string | undefined): void {
     this.open++

@@ -1,5 +1,6 @@
 // The private state of a dispatcher: the engine's client, its origins, and the open exchanges.
 
+import { AsyncResource } from 'node:async_hooks'
 import { EventEmitter } from 'node:events'
 import type { Connection } from '../connect/connection'
 import { Connections, type OwningDispatcher } from '../connect/connections'
@@ -98,6 +99,11 @@ export class State {
     return !isClient && (this.dispatcher.origin !== null || connections !== 1)
   }
 
+  within<R> (url: URL, work: () => R): R {
+    const load = this.loads.get(url.origin)
+    return load === undefined ? work() : load.within(work)
+  }
+
   /** Requests to the origin that have not ended. */
   underWay (origin: string): number { return this.loads.get(origin)?.count ?? 0 }
 
@@ -116,6 +122,7 @@ export class State {
     this.exchanges.add(exchange)
     exchange.load = load
     load.count++
+    if (this.checked.connector !== null) load.context = new AsyncResource('TRUNKLINE_CONNECTOR', { requireManualDestroy: true })
   }
 
   /** Whether the origin's connections carry no more requests; a 'drain' follows then. */
@@ -192,6 +199,7 @@ export class State {
     if (load !== null) {
       exchange.load = null
       load.count--
+      if (load.count === 0) load.context = null
       this.settle(load)
     }
     this.endIfIdle()

@@ -175,7 +175,7 @@ export class Fetching implements Receiver {
     if (REDIRECTS.has(status) && redirect === 'error') return this.breakOff(hop, new Error('unexpected redirect'))
     if (location !== null && redirect === 'follow') {
       hop.discard()
-      return this.follow(status, location, list)
+      return hop.within(() => { this.follow(status, location, list) })
     }
     try {
       this.give(this.partsOf(hop, status, reason, list, whole), integrity)

@@ -54,6 +54,9 @@ export abstract class Hop implements Feed {
   get hasEnded (): boolean { return this.isOver }
   get queue (): ByteQueue { return (this.bytes ??= new ByteQueue(this)) }
 
+  /** Calls `work`, which starts the next exchange of a redirect, in the async context of this one, as far as connectors look for it. */
+  within (work: () => void): void { work() }
+
   /** Lets the body go, so that its connection can be used again. */
   discard (): void { this.discarded = 0 }
 
@@ -110,6 +113,11 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   private bridge: Bridge | null = null
   private owner: RequestOwner<DirectHop> | null = null
   private hasHead = false
+
+  override within (work: () => void): void {
+    if (this.load === null) work()
+    else this.load.within(work)
+  }
 
   /** A dispatcher takes it. */
   attach (bridge: Bridge, owner: RequestOwner<DirectHop>): void {

@@ -1,6 +1,7 @@
 // A stream that a function of the user's gives carries requests, as with undici: every kind of
 // stream, on HTTP/1.1 and HTTP/2, with its ends and its errors.
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { execFile } from 'node:child_process'
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
@@ -10,7 +11,7 @@ import net from 'node:net'
 import test, { describe } from 'node:test'
 import tls from 'node:tls'
 import { fileURLToPath } from 'node:url'
-import { Agent, buildConnector, Client, Pool } from 'trunkline'
+import { Agent, buildConnector, Client, fetch, Pool, request } from 'trunkline'
 import * as undici7 from 'undici7'
 import { Around, bytewise, pairOf, settled, turn } from '../../support/clients/carried.mjs'
 import { cert, key } from '../../support/certificates/certificate.mjs'
@@ -183,6 +184,32 @@ test('a connector is asked as undici asks it', async () => {
     }
     assert.deepEqual(asked[1], asked[0])
     assert.equal(asked.length, 2)
+  }
+})
+
+test('a connector runs in the async context of the request that it connects for, also behind a redirect', async t => {
+  const storage = new AsyncLocalStorage()
+  const server = http.createServer((request, response) => {
+    response.setHeader('connection', 'close')
+    if (request.url === '/away') response.writeHead(302, { location: '/' })
+    response.end('answer')
+  })
+  await listening(server)
+  const origin = `http://127.0.0.1:${server.address().port}`
+  t.after(() => { server.close() })
+  const seen = async (Agent, call) => {
+    const contexts = []
+    const connect = (options, callback) => { contexts.push(storage.getStore()); tcp(options.port).then(socket => { callback(null, socket) }, callback) }
+    const agent = new Agent({ connect })
+    for (const context of ['one', 'two']) await storage.run(context, () => call(agent))
+    await agent.close()
+    return contexts
+  }
+  const requested = module => seen(module.Agent, async dispatcher => (await module.request(origin, { dispatcher })).body.text())
+  const fetched = module => seen(module.Agent, async dispatcher => (await module.fetch(`${origin}/away`, { dispatcher })).text())
+  for (const module of [undici7, { Agent, request, fetch }]) {
+    assert.deepEqual(await requested(module), ['one', 'two'])
+    assert.deepEqual(await fetched(module), ['one', 'one', 'two', 'two'])
   }
 })
 
