@@ -385,7 +385,10 @@ impl<S: HttpService> Slots<S> {
         match (ready, request.take()) {
             (Ok(Poll::Ready(true)), _) => slot.stage = SlotStage::Handling { invite },
             (Ok(Poll::Pending), Some(request)) => {
-                let call = Box::new((service.clone(), request));
+                // The service that was asked waits: it may stand in a queue, where a place that nothing polls any more
+                // stops all behind it.
+                let next = service.clone();
+                let call = Box::new((std::mem::replace(service, next), request));
                 slot.stage = SlotStage::Queued { call, invite };
             }
             _ => return false,

@@ -1,5 +1,5 @@
 //! Our client under the layers of tower and tower-http, and in the places where crates take a service
-//! of requests.
+//! of requests. Services that are not always ready, under our servers.
 
 use axum::Router;
 use axum::body::Body as AxumBody;
@@ -24,7 +24,7 @@ use tower_http::follow_redirect::FollowRedirectLayer;
 use tower_http::set_header::SetRequestHeaderLayer;
 use tower_http::trace::TraceLayer;
 use trunkline::client::{Client, Protocols, RedirectPolicy, ResponseExt};
-use trunkline::{Body, serve};
+use trunkline::{Body, Server, serve};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -147,6 +147,57 @@ fn layers_of_tower_buffer_bound_and_end_requests() {
                 .service(client);
             let error = soon.oneshot(request(&stuck_url, "/")).await.unwrap_err();
             assert!(error.is::<tower::timeout::error::Elapsed>(), "{error}");
+        }
+    });
+}
+
+/// Answers a turn of the runtime later, so that requests meet.
+async fn page(_: Request<Body>) -> Result<Response<String>, BoxError> {
+    tokio::task::yield_now().await;
+    Ok(Response::new("page".to_owned()))
+}
+
+/// The responses with 200 to requests at once, over both versions.
+async fn answered(url: &str) -> usize {
+    let mut calls = JoinSet::new();
+    for client in clients() {
+        for _ in 0..20 {
+            calls.spawn(client.clone().oneshot(request(url, "/")));
+        }
+    }
+    let mut answered = 0;
+    while let Some(response) = calls.join_next().await {
+        answered += usize::from(response.unwrap().unwrap().status() == StatusCode::OK);
+    }
+    answered
+}
+
+#[test]
+fn requests_wait_until_the_layers_of_a_service_are_ready() {
+    crate::way::run(async {
+        let one = || ServiceBuilder::new().concurrency_limit(1).service_fn(page);
+        let buffered = || {
+            let layers = ServiceBuilder::new().buffer(2).concurrency_limit(2);
+            layers.service_fn(page)
+        };
+        let bind = || Server::bind("127.0.0.1:0").workers(2);
+        let on_workers = [bind().serve(one()), bind().serve(buffered())];
+        let mut urls = Vec::from(on_workers.each_ref().map(|server| {
+            let address = server.as_ref().unwrap().local_addr();
+            format!("http://{address}")
+        }));
+        for is_buffered in [false, true] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            urls.push(format!("http://{}", listener.local_addr().unwrap()));
+            tokio::spawn(async move {
+                match is_buffered {
+                    false => serve(listener, one()).await.unwrap(),
+                    true => serve(listener, buffered()).await.unwrap(),
+                }
+            });
+        }
+        for url in urls {
+            assert_eq!(answered(&url).await, 40, "{url}");
         }
     });
 }
