@@ -84,7 +84,14 @@ export class Request {
     if (parts === undefined) throw illegal()
     if (parts.body?.isUnusable) throw new TypeError('unusable')
     const made = parts.clone()
-    return 'list' in made ? requestOver(made) : made as unknown as Request
+    if ('list' in made) return requestOver(made, this.#params)
+    const copy = made as unknown as Request
+    // The copy of a request of a server is of the built-in class, which has no such members.
+    if (this.#params !== undefined) {
+      putOwn(copy, 'params', this.#params)
+      Object.defineProperty(copy, 'cookies', { get: () => this.cookies, configurable: true, enumerable: true })
+    }
+    return copy
   }
 
   toJSON (): object {

@@ -255,3 +255,12 @@ test('a route holds for every spelling of its path, so that none of them leads t
     assert.deepEqual([await asked('/files/open.txt'), await asked('/files/%6Fpen.txt'), await asked('/%c3%a4/%2F%25%zz')], [[200, 'open'], [200, 'open'], [200, '/%%zz']])
   }
 })
+
+test('a copy of a request of a route has its parameters and cookies', async t => {
+  const server = serveFor(t, { routes: { '/users/:id': async request => {
+    const copy = request.clone()
+    return Lean.json([copy.params, copy.cookies.get('a'), await copy.text(), await request.text()])
+  } } })
+  const answer = await fetch(new URL('/users/a%20b', server.url), { method: 'POST', body: 'body', headers: { cookie: 'a=1' } })
+  assert.deepEqual(await answer.json(), [{ id: 'a b' }, '1', 'body', 'body'])
+})
