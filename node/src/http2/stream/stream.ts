@@ -262,7 +262,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
    * node:http2; otherwise its sender would wait for ever.
    */
   $declineUnread (): void {
-    if (this.$exchange.received && this.$body?.holds !== true) return
+    // A fresh connection gives the stream the bytes of its request behind the listeners, when the exchange has them all.
+    if (!this.$exchange.hasBody || (this.$body?.isWhole === true && !this.$body.holds)) return
     later(() => { this.$decline() })
   }
 

@@ -28,12 +28,13 @@ const CALLS = {
 }
 const kindOf = value => value === null || typeof value !== 'object' ? value : Object.keys(value).length === 0 ? 'an empty object' : 'an object'
 
-const past = ([{ listen }, answer], ask) => async (http2, t) => {
+const REQUESTS = { '': {}, ', of a body that has no reader': { headers: { ':method': 'POST' }, body: 'abc' } }
+const past = ([{ listen }, answer], request, ask) => async (http2, t) => {
   const server = http2.createServer()
   let kept
   listen(server, one => { kept = one }, answer)
   const client = await t.open(server)
-  await t.show(client)
+  await t.show(client, request)
   // The server learns of the acknowledgement of a ping behind all that it has sent before.
   await new Promise(resolve => { client.ping(resolve) })
   await turns()
@@ -43,18 +44,20 @@ const past = ([{ listen }, answer], ask) => async (http2, t) => {
 
 const programs = {}
 for (const [name, form] of Object.entries(ANSWERS)) {
-  for (const whose of form[0].of) {
-    for (const member of MEMBERS[whose]) programs[`${name}: ${whose}.${member}`] = past(form, (log, kept) => { log(kindOf(kept[whose][member])) })
-    for (const [member, ...given] of CALLS[whose]) {
-      programs[`${name}: ${whose}.${member}(${given.map(value => JSON.stringify(value))})`] = past(form, (log, kept) => {
-        const target = kept[whose]
-        try {
-          const result = target[member](...given)
-          log(result === target ? 'itself' : kindOf(result))
-        } catch (error) {
-          log('throws', refusal(error))
-        }
-      })
+  for (const [behind, request] of Object.entries(REQUESTS)) {
+    for (const whose of form[0].of) {
+      for (const member of MEMBERS[whose]) programs[`${name}${behind}: ${whose}.${member}`] = past(form, request, (log, kept) => { log(kindOf(kept[whose][member])) })
+      for (const [member, ...given] of CALLS[whose]) {
+        programs[`${name}${behind}: ${whose}.${member}(${given.map(value => JSON.stringify(value))})`] = past(form, request, (log, kept) => {
+          const target = kept[whose]
+          try {
+            const result = target[member](...given)
+            log(result === target ? 'itself' : kindOf(result))
+          } catch (error) {
+            log('throws', refusal(error))
+          }
+        })
+      }
     }
   }
 }
