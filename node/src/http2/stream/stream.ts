@@ -147,10 +147,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   /** Makes it a Duplex in fact; of one that is past a late listener (`isHeard`) still gets the end. */
   $become (isHeard = false): void {
     if (this.$isDuplex) return
-    if (!isHeard && this.$isPast) {
-      this.$isGone = this.$isClosed = true
-      this.$isQuiet = false
-    }
+    if (!isHeard && this.$isPast) this.$isGone = this.$isClosed = true
     this.$isDuplex = true
     const wasAnswered = this.$isAnswered
     Duplex.call(this as never, { allowHalfOpen: true, decodeStrings: false, autoDestroy: false })
@@ -379,7 +376,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
 
   /** A listener was added after an answer ended without one: emits its end. */
   $reportLate (): void {
-    if (!this.$isQuiet) return
+    if (!this.$isQuiet || this.$isGone) return
     this.$isQuiet = false
     later(() => { this.$onClosed(NO_ERROR) })
   }

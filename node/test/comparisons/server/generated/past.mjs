@@ -45,6 +45,7 @@ const past = ([{ listen }, answer], request, ask) => async (http2, t) => {
 const programs = {}
 for (const [name, form] of Object.entries(ANSWERS)) {
   for (const [behind, request] of Object.entries(REQUESTS)) {
+    if (form[0] === whole) programs[`${name}${behind}: response.socket behind the state of its stream`] = past(form, request, (log, { response, stream }) => { log(stream.writable, stream.destroyed, response.socket, stream.session) })
     for (const whose of form[0].of) {
       for (const member of MEMBERS[whose]) programs[`${name}${behind}: ${whose}.${member}`] = past(form, request, (log, kept) => { log(kindOf(kept[whose][member])) })
       for (const [member, ...given] of CALLS[whose]) {
