@@ -7,13 +7,14 @@ export type Signal = AbortSignal | NodeJS.EventEmitter
 /** Calls `call` with the reason when the signal aborts, at once if it has; returns how to stop that. */
 export function follow (signal: Signal, call: (reason: Error) => void): () => void {
   const listener = (): void => { call((signal as Partial<AbortSignal>).reason as Error | undefined ?? new RequestAbortedError()) }
+  // As with undici: an emitter may say so too.
+  if ((signal as Partial<AbortSignal>).aborted) {
+    listener()
+    return () => {}
+  }
   if (!('addEventListener' in signal)) {
     signal.once('abort', listener)
     return () => { signal.removeListener('abort', listener) }
-  }
-  if (signal.aborted) {
-    listener()
-    return () => {}
   }
   signal.addEventListener('abort', listener, { once: true })
   return () => { signal.removeEventListener('abort', listener) }

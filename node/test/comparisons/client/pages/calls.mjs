@@ -99,6 +99,15 @@ export default {
       await turns(3)
       p.log(signal.listenerCount('abort'))
     },
+    'request: an EventEmitter as signal that says that it has aborted': async p => {
+      const server = await p.serve(hello)
+      const client = p.client(server.url)
+      for (const more of [{ aborted: true }, { aborted: true, reason: new Error('its own') }]) {
+        const signal = Object.assign(new EventEmitter(), more)
+        await client.request({ ...get, signal }).then(async ({ statusCode, body }) => { p.log(statusCode, await body.text()) }, error => { p.log(error.name, error.code, error.message) })
+        p.log(signal.listenerCount('abort'))
+      }
+    },
     'request: AsyncLocalStorage in every callback': async p => {
       const store = new AsyncLocalStorage()
       const server = await p.serve(hello)
