@@ -62,7 +62,7 @@ export interface Limits {
   targetBytesMax?: number
   /** Bytes of chunk extensions of one body (CVE-2023-39326). Default: 16384. */
   chunkExtensionBytesMax?: number
-  /** Interim (1xx) responses before the final one. Default: 16. */
+  /** Interim (1xx) responses before the final one. Default: 1024. */
   interimResponsesMax?: number
 }
 
