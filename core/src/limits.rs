@@ -352,7 +352,7 @@ crate::options! {
         /// Default 16,384.
         pub chunk_extension_bytes_max: usize = CHUNK_EXTENSION_BYTES_MAX, with_chunk_extension_bytes_max;
         /// Client: interim (1xx) responses before the final one; one more resets the exchange. Range: any.
-        /// Default 16.
+        /// Default 1,024.
         pub interim_responses_max: u32 = INTERIM_RESPONSES_MAX, with_interim_responses_max;
         /// HTTP/1.1: requests that a client has in flight on one connection. An HTTP/2 setting never moves it.
         /// Range: from 1. Default 1.
