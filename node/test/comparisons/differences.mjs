@@ -488,7 +488,7 @@ export const differences = {
     'calls: stream.respond, a content-length: *': LENGTH,
     'calls: stream.additionalHeaders*': 'an interim head without a status of 1xx does not break its stream',
     'calls: stream.end: *': SIDES,
-    'calls: response.writeHead, headers: *': 'a head of no fields has none',
+    'calls: response.writeHead, headers: *': ['a head of no fields has none', 22, 24, 26],
     'options: createSecureServer, cert: *': [IDENTITY, 22, 24, 26],
     'options: createSecureServer, key: *': [IDENTITY, 22, 24, 26],
     'options: createSecureServer, ca: *': IDENTITY,
@@ -649,13 +649,29 @@ const OVER_TLS = {
   ]),
   'response: state of a response without a body': 'writableLength counts what waits behind the connection'
 }
+/** A server of node:http2 on Node.js 20 and 22 has none of the time limits of node:http, and keeps what it should close. */
+const KEPT = 'connections of HTTP/1.1 end when they are due also beside allowHTTP1, as on newer lines of Node.js'
+const kept = programs => ({ reason: KEPT, of: ['stage: ', 'client: '], lines: [20, 22], programs })
+/** Node.js 20 and 22 call back a second end without an error. */
+const SECOND_END = { reason: LAST_TURN, of: ['response: ', 'callbacks: '], lines: [20, 22], programs: 12 }
+
 differences['server of node:https'] = {
   ...OVER_TLS,
+  'sequences: *: end*, then end with a *': SECOND_END,
   'request: unique fields': 'uniqueHeaders counts under TLS too',
   'server: members': 'maxRequestsPerSocket has its default under TLS too'
 }
 differences['server with allowHTTP1'] = {
   ...OVER_TLS,
+  'sequences: *: end*, then end with a *': SECOND_END,
+  'response: *: a connection*, *': kept(9),
+  'response: *: a keep-alive*, *': kept(9),
+  'response: *: an upgrade*, *': kept(9),
+  'cuts: a body that is cut, response.destroy*behind the answer': kept(2),
+  'server: *': kept(3),
+  'sockets: *': kept(3),
+  'request: a limit of heads': [BODILESS, 24, 26],
+  'options: option maxHeaderSize, 1*': { reason: BODILESS, of: ['client: '], lines: [24, 26], programs: 2 },
   'server: no listener of request': UNHEARD,
   'server: clientError of a head that is too long': UNHEARD,
   'request: classes of our own': ['classes of requests and responses count, as on newer lines of Node.js', 20, 22]
