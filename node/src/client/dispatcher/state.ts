@@ -99,6 +99,7 @@ export class State {
     return !isClient && (this.dispatcher.origin !== null || connections !== 1)
   }
 
+  /** Calls `work` in the async context of the last request to the origin. */
   within<R> (url: URL, work: () => R): R {
     const load = this.loads.get(url.origin)
     return load === undefined ? work() : load.within(work)

@@ -105,20 +105,3 @@ export function asBody (chunk: unknown, encoding: BufferEncoding | undefined): B
   if (chunk instanceof Uint8Array) return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
   return undefined
 }
-
-/** Counts the turns with answers that were sent as one message. */
-let turn = 0
-let isTurnCounted = false
-function nextTurn (): void {
-  turn++
-  isTurnCounted = false
-}
-export function thisTurn (): number {
-  if (!isTurnCounted) process.nextTick(nextTurn)
-  isTurnCounted = true
-  return turn
-}
-
-
-/** Whether `counted` is the turn of now. */
-export const isThisTurn = (counted: number): boolean => counted === turn

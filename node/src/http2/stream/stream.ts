@@ -20,11 +20,11 @@ import { windowLeft } from '../options/settings'
 import { Intake } from './intake'
 import { later } from '../callbacks/later'
 import { longEnd, longWrite, makeLazy, readableOf, writableLengthOf } from './lazy_duplex'
-import { isOverSince, loopTurn } from './past'
 import { isDueTo } from './reader'
 import { sendInformational, respond, sendTrailers, type RespondOptions } from './respond'
 import { checkPriority } from './priority'
-import { asBody, isThisTurn, Outgoing, thisTurn } from './outgoing'
+import { asBody, Outgoing } from './outgoing'
+import { loopTurns, scriptTurns } from './turns'
 import { Timer } from '../callbacks/timer'
 
 const NO_ERROR = 0
@@ -102,9 +102,9 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   /** Whether the response was sent as one message, so that no more events follow. */
   get $isOver (): boolean { return this.$isAnswered }
   /** Whether it ended without a listener in an earlier turn of the loop. */
-  get $isPast (): boolean { return this.$isQuiet && isOverSince(this.$loopTurnOfAnswer) }
+  get $isPast (): boolean { return this.$isQuiet && !loopTurns.isNow(this.$loopTurnOfAnswer) }
   /** Whether that message was sent in an earlier turn, or has gone. */
-  get $isFinished (): boolean { return this.$isAnswered && (this.$isGone || !isThisTurn(this.$turnOfAnswer)) }
+  get $isFinished (): boolean { return this.$isAnswered && (this.$isGone || !scriptTurns.isNow(this.$turnOfAnswer)) }
   /** Read to its end by the request of the compatible API, it is as if it were read here. */
   get readable (): boolean {
     if (this.$body?.isSpent(this) === true) return false
@@ -365,8 +365,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
     this.$timer?.refresh()
     this.$of?.$refresh()
     this.$isAnswered = true
-    this.$turnOfAnswer = thisTurn()
-    this.$loopTurnOfAnswer = loopTurn()
+    this.$turnOfAnswer = scriptTurns.now()
+    this.$loopTurnOfAnswer = loopTurns.now()
     this.$isQuiet = outgoing.hasHead && !this.$exchange.hasBody && this.$face?.$isReceived !== true && !showsCloses()
     outgoing.finish(body, this.$isQuiet ? ResponseFlag.Quiet : 0)
     if (this.$isQuiet) this.$of?.$forget(this)
