@@ -12,8 +12,8 @@ use crate::support::child::{Child, Identity, Key};
 use crate::support::dead_path::TcpPath;
 use crate::support::origin::run;
 use http_body_util::BodyExt;
-use std::net::UdpSocket;
 use std::time::Duration;
+use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 use trunkline::client::{Client, ClientBuilder, HealthTimes, Protocols};
 use trunkline::{ErrorKind, Retry};
@@ -175,25 +175,38 @@ fn a_server_that_stands_still_answers_what_waited_on_each_of_its_connections() {
 
 #[test]
 fn where_a_servers_udp_dies_without_a_word_requests_go_over_tcp() {
-    run(async {
-        let identity = Identity::new();
-        let mut server = Child::start(&identity, Key::Default, 0).await;
-        let client = client(&identity, Protocols::All).build().unwrap();
-        // Over TCP, and with the answer the word that HTTP/3 is served.
-        assert_eq!(get(&client, server.url("/")).await, "first");
-        assert_eq!(get(&client, server.url("/version")).await, "HTTP/3.0");
-        let stuck = tokio::spawn(client.post(server.url("/stuck")).send());
-        until_stuck(&mut server).await;
-        let port = server.port();
-        server.kill();
-        // A silent listener on the port, as a firewall behaves.
-        let silent = UdpSocket::bind(("127.0.0.1", port)).unwrap();
-        let server = Child::start_without_http3(&identity, port).await;
-        let error = stuck.await.unwrap().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::TransportClosed, "{error:?}");
-        assert_eq!(get(&client, server.url("/version")).await, "HTTP/2.0");
-        drop(silent);
-    });
+    // A firewall is silent. Another server on the port may reset what it does not know with a key of its
+    // own (RFC 9000 section 10.3), which is no sign of life.
+    for resets in [false, true] {
+        run(async {
+            let identity = Identity::new();
+            let mut server = Child::start(&identity, Key::Default, 0).await;
+            let client = client(&identity, Protocols::All).build().unwrap();
+            // Over TCP, and with the answer the word that HTTP/3 is served.
+            assert_eq!(get(&client, server.url("/")).await, "first");
+            assert_eq!(get(&client, server.url("/version")).await, "HTTP/3.0");
+            let stuck = tokio::spawn(client.post(server.url("/stuck")).send());
+            until_stuck(&mut server).await;
+            let port = server.port();
+            server.kill();
+            let other = UdpSocket::bind(("127.0.0.1", port)).await.unwrap();
+            let answers = tokio::spawn(async move {
+                let mut packet = [0; 2048];
+                loop {
+                    let (_, from) = other.recv_from(&mut packet).await.unwrap();
+                    if resets {
+                        other.send_to(&[0x5a; 43], from).await.unwrap();
+                    }
+                }
+            });
+            let server = Child::start_without_http3(&identity, port).await;
+            let error = stuck.await.unwrap().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::TransportClosed, "{error:?}");
+            assert!(error.to_string().contains("answered nothing"), "{error}");
+            assert_eq!(get(&client, server.url("/version")).await, "HTTP/2.0");
+            answers.abort();
+        });
+    }
 }
 
 #[test]

@@ -46,8 +46,9 @@ struct End {
     queue_bytes: usize,
     /// Packets of one send.
     segments: usize,
-    /// Packets that came, and those of them that were not lost.
+    /// Packets that came.
     came: u64,
+    /// Those of them that were not lost and belong to a connection, as the client's transport counts them.
     received: u64,
     /// Counts what the other end has not acknowledged, as the client's transport does.
     answers: Answers,
@@ -167,7 +168,6 @@ impl End {
             {
                 continue;
             }
-            self.received += 1;
             let packet = BytesMut::from(&bytes[..]);
             match self
                 .endpoint
@@ -177,10 +177,12 @@ impl End {
                     let accepted = self.endpoint.accept(incoming, now, &mut answer, None);
                     let (handle, quic) = accepted.ok().unwrap();
                     self.connection = Some((handle, Session::new(quic, 0)));
+                    self.received += 1;
                 }
                 Some(DatagramEvent::ConnectionEvent(_, event)) => {
                     let (_, session) = self.connection.as_mut().unwrap();
                     session.quic.handle_event(event);
+                    self.received += 1;
                     self.answers.note_received();
                 }
                 Some(DatagramEvent::Response(transmit)) => {
