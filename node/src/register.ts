@@ -8,7 +8,7 @@ import { debuglog } from 'node:util'
 import ours from './http2/module'
 import { createSecureContext } from './server/tls/context'
 
-const NAMES = ['connect', 'createServer', 'createSecureServer'] as const
+const NAMES = ['connect', 'createServer', 'createSecureServer', 'performServerHandshake'] as const
 
 Object.assign(nodeHttp2, Object.fromEntries(NAMES.map(name => [name, ours[name]])))
 // Answers of SNICallback are made by it, and the servers of this package need the keys in them.

@@ -197,7 +197,7 @@ for (const version of versions) {
     for (const integrity of [hash('sha256', TEXT), `${hash('sha256', 'other')} ${hash('sha512', TEXT)}`, 'unknown-abc', '']) {
       assert.equal(await (await ask('/text', { integrity })).text(), TEXT, integrity)
     }
-    for (const integrity of [hash('sha256', 'other'), `${hash('sha256', TEXT)} ${hash('sha512', 'other')}`]) {
+    for (const integrity of [hash('sha256', 'other'), `${hash('sha256', TEXT)} ${hash('sha512', 'other')}`, 'sha256-', 'sha384', 'sha512-?', 'sha256-no base64']) {
       await assert.rejects(ask('/text', { integrity }), failed(), integrity)
     }
   })

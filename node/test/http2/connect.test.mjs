@@ -507,10 +507,10 @@ test('--import trunkline/register puts the package in the place of node:http2 fo
     import { createRequire } from 'node:module'
     import ours from ${JSON.stringify(import.meta.resolve('trunkline/http2'))}
     const required = createRequire('/')('http2')
-    console.log(connect === ours.connect, named.connect === ours.connect, required.connect === ours.connect, required.createServer === ours.createServer)
+    console.log(connect === ours.connect, ...[named, required].map(module => Object.keys(ours).filter(name => module[name] !== ours[name]).join() || 'every export'))
   `
   const { out, err } = await registered(program)
-  assert.equal(out, 'true true true true', err)
+  assert.equal(out, 'true every export every export', err)
   assert.equal(err.split('TRUNKLINE').length - 1, 1)
 })
 

@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto'
 
 /** Algorithms, the strongest last. */
 const ALGORITHMS = ['sha256', 'sha384', 'sha512']
-const HASH = /^(sha256|sha384|sha512)-([A-Za-z0-9+/_-]+={0,2})(?:\?[\x21-\x7e]*)?$/i
+/** A known algorithm counts whatever its value is, so that a value that is empty or none matches no bytes. */
+const HASH = /^(sha256|sha384|sha512)(?:-([^?]*))?(?:\?|$)/i
 
 interface Hash { algorithm: string; value: string }
 
@@ -12,7 +13,7 @@ function parse (metadata: string): Hash[] {
   const hashes: Hash[] = []
   for (const token of metadata.split(/[\t\n\f\r ]+/)) {
     const found = HASH.exec(token)
-    if (found !== null) hashes.push({ algorithm: found[1]!.toLowerCase(), value: found[2]!.replace(/-/g, '+').replace(/_/g, '/').replace(/=+$/, '') })
+    if (found !== null) hashes.push({ algorithm: found[1]!.toLowerCase(), value: (found[2] ?? '').replace(/-/g, '+').replace(/_/g, '/').replace(/=+$/, '') })
   }
   return hashes
 }
