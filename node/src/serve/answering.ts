@@ -291,8 +291,15 @@ async function letGo (pieces: AsyncIterator<Uint8Array>): Promise<void> {
  * The value if it is there before the loop turns; `null`: not yet, and the head must not wait for
  * it.
  */
-async function soon<T> (promise: Promise<T>): Promise<T | null> {
-  return await Promise.race([promise, new Promise<null>(resolve => { setImmediate(resolve, null) })])
+function soon<T> (promise: Promise<T>): Promise<T | null> {
+  return new Promise((resolve, reject) => {
+    const turn = setImmediate(resolve, null)
+    // Most sources have it: one that was asked again would find the turn's callback for nothing.
+    promise.then(value => {
+      clearImmediate(turn)
+      resolve(value)
+    }, reject)
+  })
 }
 
 /** A stream's pieces. What a generator would do only once the piece is there that it waits for, `return`
