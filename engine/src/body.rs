@@ -94,7 +94,8 @@ impl Body {
         };
         (BodySender { pipe }, Self::of(Kind::Pipe(reader)))
     }
-    /// Any other body. Bytes of a `Body` and of a `String` that are all there stay so: a client can send them again.
+    /// Any other body. Bytes of a `Body` and of a `String` that are all there stay so, and those of a body that says its
+    /// exact length and gives them in one frame (`http_body_util::Full`, axum's bodies of bytes): a client can send them again.
     pub fn wrap<B>(body: B) -> Self
     where
         B: http_body::Body + Send + 'static,
@@ -217,7 +218,7 @@ impl http_body::Body for Body {
                 .left
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
             Kind::Foreign(body) => lock(body).size_hint(),
-            Kind::Begun(_) => SizeHint::default(),
+            Kind::Begun(begun) => begun.hint.clone(),
             #[cfg(feature = "client")]
             Kind::Rewindable(kept) => kept.size_hint(),
         }

@@ -118,3 +118,54 @@ async fn a_body_that_fails_before_its_first_piece_gives_the_failure_once() {
     assert!(!http_body::Body::is_end_stream(&body));
     assert!(body.collect().await.is_err());
 }
+
+/// Two pieces and a length that a program says.
+#[cfg(feature = "client")]
+struct Sized(Vec<&'static str>, u64);
+
+#[cfg(feature = "client")]
+impl http_body::Body for Sized {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let piece = self.0.pop().map(Bytes::from);
+        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+    }
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.1)
+    }
+}
+
+#[cfg(feature = "client")]
+#[tokio::test]
+async fn a_body_of_another_crate_is_whole_where_one_frame_has_the_length_that_it_says() {
+    for (pieces, length, whole) in [
+        (vec!["one"], 3, Some("one")),
+        (vec!["two", "one"], 6, None),
+        // A wrong length stays, and fails where it is sent.
+        (vec!["one"], 4, None),
+        (vec!["one"], 2, None),
+    ] {
+        let all: String = pieces.iter().rev().copied().collect();
+        let mut body = Body::wrap(Sized(pieces, length));
+        body.settle();
+        assert_eq!(body.whole(), whole.map(Bytes::from), "{all}, {length}");
+        assert_eq!(http_body::Body::size_hint(&body).exact(), Some(length));
+        assert_eq!(body.collect().await.unwrap().to_bytes(), all);
+    }
+}
+
+#[cfg(feature = "client")]
+#[test]
+fn a_body_is_not_polled_outside_of_a_runtime_before_it_is_sent() {
+    let mut body = Body::wrap(Sized(vec!["one"], 3));
+    body.settle();
+    assert_eq!(body.whole(), None);
+}

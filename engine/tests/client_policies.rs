@@ -3,8 +3,11 @@
 
 use crate::support::origin::{Origin, Speaks, run};
 use async_compression::tokio::bufread::GzipEncoder;
+use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE};
 use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -410,10 +413,20 @@ fn a_body_that_is_all_there_goes_again_with_a_request_of_another_crate() {
             let put = || Request::put(site.url("/to/308/end"));
             let whole = || put().body(Body::full("content")).unwrap();
             let text = put().body("content".to_owned()).unwrap();
+            let full = put().body(Full::new(Bytes::from("content"))).unwrap();
+            let boxed = Full::new(&b"content"[..]).map_err(io::Error::other);
+            let boxed = put().body(BodyExt::boxed_unsync(boxed)).unwrap();
+            let axums = put().body(axum::body::Body::from("content")).unwrap();
+            let wrapped = Body::wrap(Full::new(Bytes::from("content")));
+            let wrapped = client.put(site.url("/to/308/end")).body(wrapped);
             for response in [
                 client.execute(whole()).await.unwrap(),
                 Service::call(&mut client.clone(), whole()).await.unwrap(),
                 client.execute(text).await.unwrap(),
+                client.execute(full).await.unwrap(),
+                Service::call(&mut client.clone(), boxed).await.unwrap(),
+                client.execute(axums).await.unwrap(),
+                wrapped.send().await.unwrap(),
             ] {
                 assert_eq!(response.status(), StatusCode::OK);
                 let text = response.text().await.unwrap();

@@ -35,7 +35,7 @@ use crate::body::window::Wanted;
 use crate::config::within;
 use crate::error::Error;
 use follow_up::FollowUp;
-use http::header::{AUTHORIZATION, HeaderName, PROXY_AUTHORIZATION};
+use http::header::{AUTHORIZATION, EXPECT, HeaderName, PROXY_AUTHORIZATION};
 use http::request::Parts;
 use http::{Method, Request, Response};
 use std::fmt;
@@ -235,7 +235,7 @@ impl RequestExtensions {
 pub(super) fn send(
     dispatch: &Arc<Dispatch>,
     mut parts: Parts,
-    body: Body,
+    mut body: Body,
     extra: Option<RequestExtensions>,
 ) -> ResponseFuture {
     let settings = &dispatch.settings;
@@ -259,6 +259,10 @@ pub(super) fn send(
     }
     let total = extra.total.or(settings.timeouts.total);
     extra.total_until = total.map(|total| Instant::now() + within(total));
+    // RFC 9110 section 10.1.1: until the 100 has come its source is not asked.
+    if !parts.headers.contains_key(EXPECT) {
+        body.settle();
+    }
     let policies = &settings.policies;
     let grpc = Multiplexed::is_in(&parts);
     policies.add_fields(&mut parts, grpc);
