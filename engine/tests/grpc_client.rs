@@ -65,7 +65,10 @@ async fn a_call_asks_for_no_content_coding_and_its_response_has_the_fields_of_it
     let origin = format!("http://{}", server.local_addr());
     let mut client = GrpcClient::new(Client::new()).with_origin(origin.parse().unwrap());
     let response = client.call(call()).await.unwrap();
-    assert_eq!(response.headers()["seen"], "content-length content-type");
+    assert_eq!(
+        response.headers()["seen"],
+        "content-length content-type user-agent"
+    );
     let mut names: Vec<_> = response
         .headers()
         .keys()
@@ -107,4 +110,34 @@ async fn a_response_that_is_not_grpcs_gives_its_fields_to_the_status() {
 fn an_interceptor_may_refuse_a_call_with_an_empty_body() {
     let body = GrpcBody::<Body>::default();
     assert!(http_body::Body::is_end_stream(&body));
+}
+
+#[tokio::test]
+async fn a_call_says_a_user_agent_of_grpc_unless_its_program_says_one() {
+    let seen = service_fn(async |request: Request<Body>| {
+        let response = Response::builder()
+            .header("content-type", "application/grpc")
+            .header("grpc-status", "0")
+            .header("seen", &request.headers()["user-agent"]);
+        Ok::<_, Infallible>(response.body(Body::empty()).unwrap())
+    });
+    let server = Server::bind("127.0.0.1:0").workers(1).serve(seen).unwrap();
+    let origin = format!("http://{}", server.local_addr());
+    let named = Client::builder().user_agent("app/1").build().unwrap();
+    let ours = format!("grpc-rust-trunkline/{}", env!("CARGO_PKG_VERSION"));
+    for (client, own, expected) in [
+        (Client::new(), None, ours.as_str()),
+        (Client::new(), Some("own/2"), "own/2"),
+        (named.clone(), None, "app/1"),
+        (named, Some("own/2"), "own/2"),
+    ] {
+        let mut client = GrpcClient::new(client).with_origin(origin.parse().unwrap());
+        let mut call = call();
+        if let Some(own) = own {
+            call.headers_mut()
+                .insert("user-agent", own.parse().unwrap());
+        }
+        let response = client.call(call).await.unwrap();
+        assert_eq!(response.headers()["seen"], expected);
+    }
 }

@@ -14,6 +14,9 @@ use tower_service::Service;
 /// A call that the server says it has not processed (behind the last stream of a GOAWAY, or refused) is sent again, as
 /// gRPC's transparent retries are, where no part of a response has come and its messages so far are 64 KiB at most.
 ///
+/// Calls say `grpc-rust-trunkline/VERSION` as their `user-agent`, unless they or
+/// [`ClientBuilder::user_agent`](crate::client::ClientBuilder::user_agent) say another.
+///
 /// ```no_run
 /// # fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use trunkline::grpc::GrpcClient;

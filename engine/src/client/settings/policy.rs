@@ -34,6 +34,9 @@ pub(in crate::client) struct Policies {
     refused: Option<Error>,
 }
 
+/// As the specification of gRPC over HTTP/2 has it ("User-Agents"): the language, a variant and its version.
+const GRPC_USER_AGENT: &str = concat!("grpc-rust-trunkline/", env!("CARGO_PKG_VERSION"));
+
 /// The fields that were added to a request for one hop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::client) struct Added {
@@ -91,10 +94,6 @@ impl Policies {
                 || !grpc && (self.redirects.follows() || self.decompresses))
     }
     /// Adds the client's fields to a request, once. `grpc`: as of [`concern`](Self::concern).
-    #[cfg_attr(
-        not(feature = "decompression"),
-        allow(unused_variables, reason = "what is asked for depends on it")
-    )]
     pub(in crate::client) fn add_fields(&self, parts: &mut Parts, grpc: bool) {
         for name in self.fields.keys() {
             if !parts.headers.contains_key(name) {
@@ -102,6 +101,10 @@ impl Policies {
                     parts.headers.append(name, value.clone());
                 }
             }
+        }
+        if grpc && !parts.headers.contains_key(USER_AGENT) {
+            let agent = HeaderValue::from_static(GRPC_USER_AGENT);
+            parts.headers.insert(USER_AGENT, agent);
         }
         #[cfg(feature = "decompression")]
         if self.decompresses && parts.method != Method::CONNECT && !grpc {
