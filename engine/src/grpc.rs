@@ -49,7 +49,7 @@ impl From<Error> for Status {
 /// requests without the field have no deadline.
 ///
 /// An error of the service that is a [`Status`], or has one as its cause, is the status of the call, as under tonic's own
-/// server: that of an authorizing layer, say. Other errors are UNKNOWN, the code of gRPC for an exception of a server's
+/// server: that of an authorizing layer, say. A time that tower's `TimeoutLayer` has ended is DEADLINE_EXCEEDED. Other errors are UNKNOWN, the code of gRPC for an exception of a server's
 /// application ("Status codes and their use in gRPC"), and their text stays at the server. So are panics of the service or
 /// of its body; the messages before one arrive.
 ///
@@ -287,7 +287,18 @@ fn status_of(error: impl Into<BoxError>) -> Status {
 
 /// The status that a client gets of a service's error.
 fn recovered(error: BoxError) -> Status {
-    Status::try_from_error(error).unwrap_or_else(|_| Status::unknown("the service failed"))
+    match Status::try_from_error(error) {
+        Ok(status) => status,
+        Err(error) if is_elapsed(&*error) => exceeded(),
+        Err(_) => Status::unknown("the service failed"),
+    }
+}
+
+/// Whether a layer of tower has ended the call by its time. tonic knows no error of that kind but its own.
+fn is_elapsed(error: &(dyn StdError + 'static)) -> bool {
+    let chain = std::iter::successors(Some(error), |&error| error.source());
+    let mut layers = chain.filter(|error| error.is::<tower::timeout::error::Elapsed>());
+    layers.next().is_some()
 }
 
 /// The status of a call that failed. The server counts the same deadline and may cancel the call first, with a

@@ -10,9 +10,10 @@ use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use http::{Request, Response};
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::{Future, Pending, pending};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tonic::server::NamedService;
 use tonic::service::Routes;
@@ -47,6 +48,23 @@ impl Service<Request<tonic::body::Body>> for Unreached {
     }
     fn call(&mut self, _: Request<tonic::body::Body>) -> Self::Future {
         Box::pin(async { Ok(Status::ok("reached").into_http()) })
+    }
+}
+
+/// A service that answers no call.
+#[derive(Clone)]
+struct Unanswered;
+
+impl Service<Request<Body>> for Unanswered {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pending<Result<Response<Body>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+    fn call(&mut self, _: Request<Body>) -> Self::Future {
+        pending()
     }
 }
 
@@ -181,6 +199,31 @@ async fn start_tonics(refusal_of: Refusal) -> String {
         served.unwrap();
     });
     url
+}
+
+#[test]
+fn a_time_that_a_layer_ends_is_the_deadline_of_the_call() {
+    run(async {
+        let layer = || ServiceBuilder::new().timeout(Duration::ZERO);
+        let buffered = ServiceBuilder::new().buffer(1).timeout(Duration::ZERO);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let service = with_deadlines(layer().service(Unanswered));
+        tokio::spawn(async move { serve(listener, service).await.unwrap() });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let behind = format!("http://{}", listener.local_addr().unwrap());
+        let service = with_deadlines(buffered.service(Unanswered));
+        tokio::spawn(async move { serve(listener, service).await.unwrap() });
+        for url in [url, behind] {
+            let (tonics, ours) = clients(&url);
+            for (_, status) in [
+                outcome(tonics, "Any", Bytes::new()).await,
+                outcome(ours, "Any", Bytes::new()).await,
+            ] {
+                assert_eq!(status.code(), Code::DeadlineExceeded, "{status}");
+            }
+        }
+    });
 }
 
 #[test]
