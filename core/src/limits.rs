@@ -13,9 +13,11 @@ pub use windows::Windows;
 use crate::budget::Rate;
 use std::time::Duration;
 
-/// Fields in one section, cookie crumbs counted one by one. Byte caps alone do not stop the
-/// HTTP/2 Bomb (CVE-2026-49975): tiny indexed fields decode to many.
-pub const FIELD_COUNT_MAX: usize = 128;
+/// Fields in one section, cookie crumbs counted one by one: more than 16 KiB can have, which is what hyper and tonic
+/// take over HTTP/2 (496 fields of one byte, each counted with 32 beside its own), so that metadata of gRPC that arrive
+/// there arrive here. Byte caps alone do not stop the HTTP/2 Bomb (CVE-2026-49975): tiny indexed fields decode to many,
+/// each of which costs some 100 bytes in a map of fields beside its value.
+pub const FIELD_COUNT_MAX: usize = 512;
 /// Decoded size of a field section by RFC 9113 section 10.5.1, advertised as
 /// SETTINGS_MAX_HEADER_LIST_SIZE.
 pub const FIELD_SECTION_BYTES_MAX: usize = 64 * 1024;
@@ -281,7 +283,7 @@ crate::options! {
     /// it names.
     pub struct Limits {
         /// Fields in one section (a head or trailers), cookie crumbs counted one by one: one more is refused with
-        /// 431, or resets the stream. Range: any. Default 128.
+        /// 431, or resets the stream. Range: any. Default 512.
         pub field_count_max: usize = FIELD_COUNT_MAX, with_field_count_max;
         /// Bytes of our HPACK decoder's table, as SETTINGS_HEADER_TABLE_SIZE says it. Range: any; 0: no table.
         /// Default 4,096.

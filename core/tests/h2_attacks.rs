@@ -9,7 +9,7 @@ use trunkline_core::error::{Closed, H2Code, Violation};
 use trunkline_core::h2::frame::{Setting, flag, kind};
 use trunkline_core::http::event::ResetBy;
 use trunkline_core::http::{Event, StreamId};
-use trunkline_core::limits::Config;
+use trunkline_core::limits::{Config, FIELD_COUNT_MAX};
 use trunkline_core::min_rate::Scarcity;
 
 /// Says it up to `max` times; how often until the connection closed, and why it did.
@@ -278,10 +278,10 @@ fn an_hpack_bomb_is_one_stream_error_and_bounded() {
         &bomb,
     ));
     expects_431(&mut rig, 1, "CVE-2016-6581");
-    let many = with(GET, &[("cookie", "a"); 125]);
+    let many = with(GET, &[("cookie", "a"); FIELD_COUNT_MAX - 3]);
     rig.sends(&headers(3, &many, true));
-    expects_431(&mut rig, 3, "CVE-2026-49975: 129 fields");
-    let enough = with(GET, &[("cookie", "a"); 124]);
+    expects_431(&mut rig, 3, "CVE-2026-49975: 513 fields");
+    let enough = with(GET, &[("cookie", "a"); FIELD_COUNT_MAX - 4]);
     rig.sends(&headers(5, &enough, true));
     rig.request(5);
 }

@@ -15,7 +15,7 @@ use trunkline_core::h3::frame::kind;
 use trunkline_core::h3::settings::id;
 use trunkline_core::h3::{Conn, TransportAction, UniKind};
 use trunkline_core::http::{Event, Fields, RequestHead, Side, StreamId, Version};
-use trunkline_core::limits::{Config, DATAGRAMS_PER_TURN_MAX};
+use trunkline_core::limits::{Config, DATAGRAMS_PER_TURN_MAX, FIELD_COUNT_MAX};
 
 /// A config that serves as many requests as a test wants.
 fn endless() -> Config {
@@ -202,7 +202,7 @@ fn a_blocked_stream_does_not_wait_for_ever() {
 
 #[test]
 fn more_fields_or_bytes_than_the_limits_are_refused() {
-    let many: Vec<_> = (0..130).map(|_| ("a", "b")).collect();
+    let many: Vec<_> = (0..=FIELD_COUNT_MAX).map(|_| ("a", "b")).collect();
     let mut rig = Rig::server(Cut::Whole);
     rig.sends_all(0, &headers(&with(GET, &many)));
     answers_431(&mut rig, 0);
@@ -284,7 +284,7 @@ fn a_head_that_is_too_large_is_answered_with_431_and_the_connection_lives() {
 #[test]
 fn a_flood_of_heads_that_are_too_large_uses_the_resets_up() {
     let mut rig = Rig::server(Cut::Whole);
-    let many: Vec<_> = (0..130).map(|_| ("a", "b")).collect();
+    let many: Vec<_> = (0..=FIELD_COUNT_MAX).map(|_| ("a", "b")).collect();
     let head = headers(&with(GET, &many));
     let mut count = 0;
     while rig.closed.is_none() && count < 1_000 {
@@ -297,7 +297,7 @@ fn a_flood_of_heads_that_are_too_large_uses_the_resets_up() {
 
 #[test]
 fn trailers_that_are_too_large_reset_their_exchange() {
-    let many: Vec<_> = (0..130).map(|_| ("a", "b")).collect();
+    let many: Vec<_> = (0..=FIELD_COUNT_MAX).map(|_| ("a", "b")).collect();
     however_it_is_cut(|cut| {
         let mut rig = Rig::server(cut);
         rig.sends(0, &headers(POST));

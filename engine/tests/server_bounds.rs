@@ -4,8 +4,9 @@
 
 use crate::support::frame_client;
 use crate::support::frame_client::{Frame, FramePeer, kind};
+use crate::support::peer;
 use crate::support::peer::service;
-use http::{Request, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Version};
 use http_body_util::BodyExt;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,7 +15,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use trunkline::client::{ClientTls, Protocols};
 use trunkline::core::error::Violation;
-use trunkline::{Body, Client, ErrorKind, Running, Server, ServerConfig};
+use trunkline::core::limits::FIELD_COUNT_MAX;
+use trunkline::{Body, Client, ErrorKind, Running, Server, ServerConfig, Tls};
 
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
@@ -238,7 +240,7 @@ fn a_head_that_is_too_large_is_answered_with_a_date_over_http_2_and_http_3() {
             let client = client.protocols(protocols).build().unwrap();
             let url = format!("https://localhost:{}/", running.local_addr().port());
             // One field more than are taken.
-            let request = (0..129).fold(client.get(url), |request, at| {
+            let request = (0..=FIELD_COUNT_MAX).fold(client.get(url), |request, at| {
                 request.header(format!("x-{at}"), "v")
             });
             let response = request.send().await.unwrap();
@@ -246,4 +248,58 @@ fn a_head_that_is_too_large_is_answered_with_a_date_over_http_2_and_http_3() {
             assert!(response.headers().contains_key("date"), "{protocols:?}");
         }
     });
+}
+
+/// As many fields of one byte as hyper takes over HTTP/2, where a head has 16 KiB and each of them counts 35, besides
+/// those that every message has.
+fn many_fields() -> HeaderMap {
+    let name = |at: usize| HeaderName::try_from(format!("x{at}")).unwrap();
+    let value = HeaderValue::from_static("v");
+    (0..470).map(|at| (name(at), value.clone())).collect()
+}
+
+#[test]
+fn hundreds_of_fields_of_a_request_a_response_and_trailers_arrive_over_each_version() {
+    let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let server = Server::bind("127.0.0.1:0").tls(tls).http3(true).workers(1);
+    let echo = |request: Request<Body>| async {
+        let (parts, body) = request.into_parts();
+        let body = body.collect().await.unwrap();
+        let (mut sender, echoed) = Body::channel();
+        sender.send("body").await.unwrap();
+        sender.finish_with(body.trailers().cloned().unwrap_or_default());
+        let mut response = Response::new(echoed);
+        let sent = parts.headers.into_iter();
+        let sent = sent.filter_map(|(name, value)| Some((name?, value)));
+        let sent = sent.filter(|(name, _)| name.as_str().starts_with('x'));
+        *response.headers_mut() = sent.collect();
+        response
+    };
+    let running = server.serve(service(echo)).unwrap();
+    let address = running.local_addr();
+    for (protocols, version) in [
+        (Protocols::H1Only, Version::HTTP_11),
+        (Protocols::H2Only, Version::HTTP_2),
+        (Protocols::H3Only, Version::HTTP_3),
+    ] {
+        let tls = ClientTls::new().root(root.clone()).only_given_roots();
+        let client = Client::builder().protocols(protocols).tls(tls);
+        let client = client.resolve("localhost", [address]).build().unwrap();
+        let url = format!("https://localhost:{}/", address.port());
+        let (sender, body) = Body::channel();
+        sender.finish_with(many_fields());
+        let mut request = Request::post(url).body(body).unwrap();
+        *request.headers_mut() = many_fields();
+        peer::block_on(async {
+            let response = client.execute(request).await.unwrap();
+            assert_eq!(response.version(), version);
+            let fields = response.headers().iter();
+            let count = fields
+                .filter(|(name, _)| name.as_str().starts_with('x'))
+                .count();
+            assert_eq!(count, 470, "{version:?}");
+            let body = response.into_body().collect().await.unwrap();
+            assert_eq!(body.trailers().map(HeaderMap::len), Some(470));
+        });
+    }
 }

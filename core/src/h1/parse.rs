@@ -10,8 +10,8 @@ use crate::limits::Limits;
 use httparse::Header;
 use std::mem::MaybeUninit;
 
-/// The most fields that a trailer section can have, whatever `field_count_max` says: the parser's table stands on
-/// the stack, 32 bytes each. A head with more fields is parsed once more, with a table of its own.
+/// Fields of the parser's table that stands on the stack, 32 bytes each. A section with more is parsed once more, with
+/// a table of its own.
 pub(super) const HEAD_FIELDS_MAX: usize = 256;
 
 /// Room in the first line beside the target, before the target must be too long: a method, two
@@ -291,12 +291,28 @@ pub(super) fn trailers(
 
 fn lines_of_trailers(
     section: &[u8],
-    mut fields: Fields,
+    fields: Fields,
     limits: &Limits,
     spells: bool,
 ) -> Result<Fields, Violation> {
     let mut table = [httparse::EMPTY_HEADER; HEAD_FIELDS_MAX];
-    let table = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
+    let small = &mut table[..limits.field_count_max.min(HEAD_FIELDS_MAX)];
+    match trailers_in_table(section, fields, limits, spells, small) {
+        Err(Violation::FieldsTooMany) if limits.field_count_max > HEAD_FIELDS_MAX => {
+            let mut large = vec![httparse::EMPTY_HEADER; limits.field_count_max];
+            trailers_in_table(section, Fields::new(), limits, spells, &mut large)
+        }
+        parsed => parsed,
+    }
+}
+
+fn trailers_in_table<'a>(
+    section: &'a [u8],
+    mut fields: Fields,
+    limits: &Limits,
+    spells: bool,
+    table: &mut [Header<'a>],
+) -> Result<Fields, Violation> {
     match httparse::parse_headers(section, table) {
         Ok(httparse::Status::Complete((used, headers))) if used == section.len() => {
             push_fields(&mut fields, headers);

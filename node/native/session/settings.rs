@@ -6,6 +6,8 @@ use trunkline::core::limits::{Config, Limits, Timeouts, Windows};
 
 /// Bytes of the largest field section that is announced: one fits the area of events.
 pub(super) const SECTION_BYTES_MAX: usize = 128 * 1024;
+/// Fields of a head: the default of node:http2.
+const HEADER_LIST_PAIRS_MAX: usize = 128;
 /// Bytes of a body that wait in a machine before its writer waits too.
 const SEND_AHEAD_BYTES: usize = 64 * 1024;
 
@@ -41,10 +43,7 @@ impl Settings {
                     .unwrap_or(defaults.field_section_bytes_max)
                     .min(SECTION_BYTES_MAX),
             )
-            .with_field_count_max(
-                self.max_header_list_pairs
-                    .unwrap_or(defaults.field_count_max),
-            )
+            .with_field_count_max(self.max_header_list_pairs.unwrap_or(HEADER_LIST_PAIRS_MAX))
             .with_early_streams_max(self.peer_max_concurrent_streams.unwrap_or(100))
             .with_stream_errors_max(self.max_session_invalid_frames.unwrap_or(u32::MAX))
             .with_settings_per_frame_max(self.max_settings.unwrap_or(u32::MAX))

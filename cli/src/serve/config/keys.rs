@@ -250,7 +250,7 @@ pub(super) const KEYS: &[Key] = &[
     }), "512", "HTTP/3: requests of a connection in work"),
     Key::new("limits.field_count_max", ValueKind::Count(8..=65_536, "fields", |o, n| {
         o.server.limits.field_count_max = n as usize;
-    }), "128", "Fields of one head").live(),
+    }), "512", "Fields of one head").live(),
     Key::new("limits.field_section_bytes_max", ValueKind::Bytes(1024..=16 * MIB, |o, n| {
         o.server.limits.field_section_bytes_max = n as usize;
     }), "65536", "HTTP/2, HTTP/3: decoded fields of one head (RFC 9113 section 10.5.1)").live(),

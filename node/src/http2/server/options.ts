@@ -18,6 +18,8 @@ import type { CompatServerOptions } from './compat_options'
 
 /** The fewest pairs of a request: the pseudo-headers alone are as many. */
 const HEADER_PAIRS_MIN = 4
+/** The default of node:http2. */
+const HEADER_PAIRS_MAX = 128
 
 /** Streams that a peer is taken to allow until its settings have come. */
 const PEER_STREAMS_MAX = 100
@@ -177,7 +179,7 @@ export function compatServerOptions (options: Http2ServerOptions & Untyped & Htt
     proxyProtocol: options.proxyProtocol,
     forwarding: options.forwarding,
     requests: options.requests,
-    limits: { ...(isHttp ? { fieldCountMax: HTTP1_FIELDS_MAX } : {}), ...limitsOf(options), ...options.limits },
+    limits: { fieldCountMax: isHttp ? HTTP1_FIELDS_MAX : HEADER_PAIRS_MAX, ...limitsOf(options), ...options.limits },
     http1FieldsMax: options.limits?.fieldCountMax === undefined ? HTTP1_FIELDS_MAX : undefined,
     windows: { ...(ownWindow === undefined ? {} : { connection: ownWindow }), ...options.windows },
     shedding: options.shedding,

@@ -600,7 +600,7 @@ fn a_response_that_cannot_be_parsed_resets_its_exchange_by_the_rule() {
 }
 
 #[test]
-fn a_response_has_as_many_fields_as_the_limits_say() {
+fn a_response_and_its_trailers_have_as_many_fields_as_the_limits_say() {
     for (field_count_max, came, fits) in [
         (5, 5, true),
         (5, 6, false),
@@ -617,9 +617,20 @@ fn a_response_has_as_many_fields_as_the_limits_say() {
         let head = format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(came));
         let parsed = parse::response(head.as_bytes(), Fields::new(), &limits, false);
         let counted = parsed.map(|(head, _)| head.fields().count());
-        match fits {
-            true => assert_eq!(counted, Ok(came)),
-            false => assert_eq!(counted, Err(Violation::FieldsTooMany)),
+        let section = format!("{}\r\n", "x: y\r\n".repeat(came));
+        let parsed = parse::trailers(
+            section.as_bytes(),
+            Fields::new(),
+            &limits,
+            Side::Client,
+            false,
+        );
+        let trailers = parsed.map(|fields| fields.len());
+        for counted in [counted, trailers] {
+            match fits {
+                true => assert_eq!(counted, Ok(came)),
+                false => assert_eq!(counted, Err(Violation::FieldsTooMany)),
+            }
         }
     }
 }
