@@ -1,6 +1,5 @@
 // `serve({ fetch })`: a web-standard handler on HTTP/1.1, HTTP/2 and HTTP/3.
 
-import { AsyncResource } from 'node:async_hooks'
 import { inspect, type InspectOptions } from 'node:util'
 import { errorOf } from '../errors/failures'
 import { Answering, type Answered } from './answering'
@@ -17,6 +16,7 @@ import { Forwarding, type ForwardedClient } from '../server/forwarded'
 import type { Failure } from '../channel/ring'
 import type { Address, ListenOptions } from '../server/listen/options'
 import { Listener } from '../server/listener'
+import { ofServer } from '../server/scope'
 import { checkNames, engineOf, listenOptionsOf, present, settingsOf, type ReloadOptions, type ServeOptions, type Settings } from './options'
 import { requestOver, Request } from '../fetch/request'
 import { incomingOf } from './web/request'
@@ -57,8 +57,8 @@ export class Server<Data = undefined> {
   private readonly idle = new IdleRequests()
   private webSockets: WebSockets<Data> | null = null
   private readonly forwarding: Forwarding | undefined
-  /** Handlers are called in the context of `AsyncLocalStorage` that the server was made in, as those of node:http and of Bun. */
-  private readonly scope = new AsyncResource('TRUNKLINESERVER')
+  /** Handlers of WebSockets are called in the context of `AsyncLocalStorage` that the server was made in, as those of node:http and of Bun. */
+  private readonly scope = ofServer()
 
   constructor (given: ServeOptions<Data>) {
     checkNames(given)
@@ -71,7 +71,7 @@ export class Server<Data = undefined> {
     let reported = (): void => {}
     this.closed = new Promise(resolve => { reported = resolve })
     this.listener = new Listener({
-      onRequest: exchange => { this.scope.runInAsyncScope(this.handle, this, exchange) },
+      onRequest: exchange => { this.handle(exchange) },
       onHandedOver: () => { this.listener.close() },
       // Handlers of `close` are called before.
       onClosed: () => { void (this.webSockets?.ended() ?? Promise.resolve()).then(reported) }

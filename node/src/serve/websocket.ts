@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream'
 import { inspect } from 'node:util'
 import { nearest } from '../errors/near'
 import { pairsOf } from '../fetch/headers/fields'
+import { within } from '../server/scope'
 import { secondsOf } from './idle'
 import { FileBody } from './web/file_body'
 
@@ -356,7 +357,8 @@ export class ServerWebSocket<T = undefined> {
 export class WebSockets<T> {
   settings: Settings<T>
   private acceptor: Acceptor
-  private readonly open = new Set<ServerWebSocket<T>>()
+  /** Those that are open, with the contexts of their handlers. */
+  private readonly open = new Map<ServerWebSocket<T>, AsyncResource>()
   private readonly topics = new Map<string, Set<ServerWebSocket<T>>>()
   private timer: NodeJS.Timeout | null = null
   /** Called when none is open any more. */
@@ -364,13 +366,14 @@ export class WebSockets<T> {
   /** The fields of the upgrade that is under way. */
   private fields: [string, string][] = []
 
-  /** `scope`: the context of the handlers. */
+  /** `scope`: the context in which that of each socket's handlers is made. */
   constructor (handler: WebSocketHandler<T>, private readonly scope: AsyncResource) {
     this.settings = settingsOf(handler)
     this.acceptor = this.newAcceptor()
   }
 
   get size (): number { return this.open.size }
+  private newScope (): AsyncResource { return within(this.scope, 'TRUNKLINEWEBSOCKET') }
 
   /** Sockets from now on, and events of those that are open, are for these handlers. */
   reload (handler: WebSocketHandler<T>): void {
@@ -406,7 +409,7 @@ export class WebSockets<T> {
     this.acceptor.handleUpgrade(request, socket, head, peer => { made = new ServerWebSocket(this, peer, socket, remoteAddress, data) })
     this.fields = []
     if (made === undefined) return false
-    this.open.add(made)
+    this.open.set(made, this.newScope())
     if (this.settings.idleTimeout > 0) this.timer ??= setInterval(() => { this.tick() }, TICK_MS).unref()
     this.call('open', made)
     return true
@@ -420,7 +423,7 @@ export class WebSockets<T> {
       ws.close(INTERNAL_ERROR, '')
     }
     try {
-      const result = this.scope.runInAsyncScope(handler, this.settings, ws, ...args)
+      const result = (this.open.get(ws) ?? this.newScope()).runInAsyncScope(handler, this.settings, ws, ...args)
       if (result instanceof Promise) result.catch(failed)
     } catch (error) {
       failed(error)
@@ -453,7 +456,7 @@ export class WebSockets<T> {
 
   /** Closes every socket with 1001, because its server ends; resolves when all have closed, or after a second for clients that do not answer. */
   async goAway (): Promise<void> {
-    for (const ws of [...this.open]) ws.close(GOING_AWAY)
+    for (const ws of [...this.open.keys()]) ws.close(GOING_AWAY)
     await this.ended()
   }
 
@@ -483,6 +486,6 @@ export class WebSockets<T> {
     const { idleTimeout, sendPings } = this.settings
     if (idleTimeout === 0) return
     const now = performance.now()
-    for (const ws of [...this.open]) ws.checkIdle(now, idleTimeout * 1000, sendPings)
+    for (const ws of [...this.open.keys()]) ws.checkIdle(now, idleTimeout * 1000, sendPings)
   }
 }

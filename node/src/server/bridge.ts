@@ -7,6 +7,7 @@ import {
   UnnegotiatedWord, UploadWord, ViolationWord, writeAbort, writeControl, writeDecline, writeFinish, writeInform, writeReset, writeRespond, writeSend,
   writeShutDown, writeTakeUpload, type EntryWriter
 } from '../channel/codes'
+import type { AsyncResource } from 'node:async_hooks'
 import type { ServerPlace } from '../channel/place'
 import type { ServerHalf } from '../channel/callbacks'
 import { apart, theBridge, type Bridge } from '../channel/ring'
@@ -30,6 +31,7 @@ interface Listener {
   readonly callbacks: ListenerCallbacks
   readonly admission: Admission
   readonly ahead: Ahead
+  readonly scope: AsyncResource
   readonly expected: { get: (stream: Carried) => Connection<Listener> | undefined }
   opened: (connection: Connection) => void
   begun: (connection: Connection, number: number) => void
@@ -75,7 +77,7 @@ export class ServerBridge implements ServerHalf {
         const met = this.connections.get(number)
         if (met !== undefined) {
           met.version = completions[at + ConnectedWord.Version]!
-          return listener.callbacks.onIdentified?.(met)
+          return met.scope.runInAsyncScope(() => { listener.callbacks.onIdentified?.(met) })
         }
         const stream = completions[at + ConnectedWord.Stream]!
         const carried = stream === 0 ? undefined : streamsOf(this.bridge).streamOf(stream)
@@ -83,27 +85,27 @@ export class ServerBridge implements ServerHalf {
         const connection = expected ?? new Connection(this, listener, number, completions[at + ConnectedWord.Version]!, text, carried)
         this.connections.set(number, connection)
         if (expected !== undefined) return listener.begun(expected, number)
-        return listener.opened(connection)
+        return connection.scope.runInAsyncScope(listener.opened, listener, connection)
       }
       case Completion.Disconnected: {
         const connection = this.connections.get(number)
         this.connections.delete(number)
         const counts = this.traffic(number, true)
         connection?.end(counts)
-        return connection?.listener.closed(connection)
+        return connection?.scope.runInAsyncScope(connection.listener.closed, connection.listener, connection)
       }
-      case Completion.Pong: return this.connections.get(number)?.callbacks?.$onPong(this.bytes(at), completions[at + PongWord.Micros]! / 1000)
-      case Completion.Ping: return this.connections.get(number)?.callbacks?.$onPing(this.bytes(at))
-      case Completion.SettingsReceived: return this.connections.get(number)?.callbacks?.$onSettings(this.text(at).split(' ').map(value => value === '-' ? undefined : Number(value)))
-      case Completion.SettingsAcknowledged: return this.connections.get(number)?.callbacks?.$onSettingsAcknowledged(completions[at + SettingsAcknowledgedWord.Micros]! / 1000)
-      case Completion.Goaway: return this.connections.get(number)?.callbacks?.$onGoaway(completions[at + GoawayWord.ErrorCode]!, completions[at + GoawayWord.LastStream]!, this.bytes(at))
+      case Completion.Pong:
+      case Completion.Ping:
+      case Completion.SettingsReceived:
+      case Completion.SettingsAcknowledged:
+      case Completion.Goaway: return this.connections.get(number)?.scope.runInAsyncScope(this.completeControl, this, code, at, number)
       case Completion.Unnegotiated: {
         const connection = this.connections.get(completions[at + UnnegotiatedWord.Connection]!)
         if (connection === undefined) return
         const exchange = new Exchange(this, connection, number, completions[at + UnnegotiatedWord.Serial]!, 1, true, '', 0, 0, 0)
         this.exchanges[number] = exchange
         connection.open++
-        return connection.listener.callbacks.onUnnegotiated?.(exchange)
+        return exchange.scope.runInAsyncScope(() => { connection.listener.callbacks.onUnnegotiated?.(exchange) })
       }
       case Completion.Malformed: {
         const connection = this.connections.get(completions[at + MalformedWord.Connection]!)
@@ -114,15 +116,17 @@ export class ServerBridge implements ServerHalf {
         const text = this.text(at)
         const zero = text.indexOf('\0')
         const refused = { code: text.slice(0, zero), status: completions[at + MalformedWord.Status]!, packet: Buffer.from(text.slice(zero + 1), 'latin1'), parsed: completions[at + MalformedWord.Parsed]! }
-        return connection.listener.callbacks.onRefused?.(exchange, refused)
+        return exchange.scope.runInAsyncScope(() => { connection.listener.callbacks.onRefused?.(exchange, refused) })
       }
       case Completion.Violation: {
         const connection = this.connections.get(number)
-        return connection?.listener.callbacks.onBroken?.(connection, completions[at + ViolationWord.Error]!, this.text(at))
+        const [error, words] = [completions[at + ViolationWord.Error]!, this.text(at)]
+        return connection?.scope.runInAsyncScope(() => { connection.listener.callbacks.onBroken?.(connection, error, words) })
       }
       case Completion.TransportFailed: {
         const connection = this.connections.get(number)
-        return connection?.listener.callbacks.onFailed?.(connection, this.text(at))
+        const words = this.text(at)
+        return connection?.scope.runInAsyncScope(() => { connection.listener.callbacks.onFailed?.(connection, words) })
       }
       case Completion.HandshakeFailed:
       case Completion.Secret: {
@@ -132,10 +136,10 @@ export class ServerBridge implements ServerHalf {
         const connection = new Connection(this, listener, 0, 0, parts.slice(0, 4).join('\0'))
         connection.closed = true
         const printed = parts[4] ?? ''
-        if (code === Completion.Secret) return listener.callbacks.onSecret?.(printed, connection)
+        if (code === Completion.Secret) return connection.scope.runInAsyncScope(() => { listener.callbacks.onSecret?.(printed, connection) })
         const [kind, alert] = [completions[at + HandshakeFailedWord.Failure]!, completions[at + HandshakeFailedWord.Alert]!]
         const error = kind === HandshakeFailure.Refused ? listener.refusalOf(alert) : undefined
-        return listener.callbacks.onHandshakeFailed?.({ kind, alert, text: printed, error }, connection)
+        return connection.scope.runInAsyncScope(() => { listener.callbacks.onHandshakeFailed?.({ kind, alert, text: printed, error }, connection) })
       }
       case Completion.ClientHello: {
         const listener = this.listeners.get(number)
@@ -143,7 +147,8 @@ export class ServerBridge implements ServerHalf {
         const { places, servername, protocols } = JSON.parse(this.utf8(at)) as { places: string; servername: string | null; protocols: string[] }
         const connection = new Connection(this, listener, 0, 0, places)
         connection.closed = true
-        return listener.callbacks.onClientHello?.({ ticket: completions[at + ClientHelloWord.Ticket]!, servername: servername ?? undefined, protocols }, connection)
+        const hello = { ticket: completions[at + ClientHelloWord.Ticket]!, servername: servername ?? undefined, protocols }
+        return connection.scope.runInAsyncScope(() => { listener.callbacks.onClientHello?.(hello, connection) })
       }
       case Completion.UpgradeHead: {
         const connection = this.connections.get(number)
@@ -151,15 +156,19 @@ export class ServerBridge implements ServerHalf {
         return
       }
       case Completion.Overloaded: return this.listeners.get(number)?.overloaded()
-      case Completion.HandedOver: return this.listeners.get(number)?.handedOver()
+      case Completion.HandedOver: {
+        const listener = this.listeners.get(number)
+        return listener?.scope.runInAsyncScope(listener.handedOver, listener)
+      }
       case Completion.SuccessorFailed: {
         const why = this.utf8(at)
-        return this.listeners.get(number)?.successorFailed(why)
+        const listener = this.listeners.get(number)
+        return listener?.scope.runInAsyncScope(listener.successorFailed, listener, why)
       }
       case Completion.ServerEnded: {
         const listener = this.listeners.get(number)
         this.listeners.delete(number)
-        return listener?.ended(this)
+        return listener?.scope.runInAsyncScope(listener.ended, listener, this)
       }
     }
     const exchange = this.exchanges[number]
@@ -169,8 +178,26 @@ export class ServerBridge implements ServerHalf {
       if (code === Completion.Upload && (word0 & CompletionFlag.ByReference) !== 0) this.bridge.native.take(completions[at + UploadWord.Body]!)
       return this.bridge.arena.skip(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
     }
+    exchange.scope.runInAsyncScope(this.completeExchange, this, exchange, code, at)
+  }
+
+  /** A control frame of the peer's. */
+  private completeControl (code: Completion, at: number, number: number): void {
+    const { bridge: { completions }, connections } = this
+    const callbacks = connections.get(number)?.callbacks
     switch (code) {
-      case Completion.Upload: return exchange.arrived(this.upload(at), (word0 & CompletionFlag.More) === 0)
+      case Completion.Pong: return callbacks?.$onPong(this.bytes(at), completions[at + PongWord.Micros]! / 1000)
+      case Completion.Ping: return callbacks?.$onPing(this.bytes(at))
+      case Completion.SettingsReceived: return callbacks?.$onSettings(this.text(at).split(' ').map(value => value === '-' ? undefined : Number(value)))
+      case Completion.SettingsAcknowledged: return callbacks?.$onSettingsAcknowledged(completions[at + SettingsAcknowledgedWord.Micros]! / 1000)
+      case Completion.Goaway: return callbacks?.$onGoaway(completions[at + GoawayWord.ErrorCode]!, completions[at + GoawayWord.LastStream]!, this.bytes(at))
+    }
+  }
+
+  private completeExchange (exchange: Exchange, code: Completion, at: number): void {
+    const { completions } = this.bridge
+    switch (code) {
+      case Completion.Upload: return exchange.arrived(this.upload(at), (completions[at]! & CompletionFlag.More) === 0)
       case Completion.Trailers: return exchange.finished(this.text(at))
       case Completion.FileFailed: {
         if (completions[at + FileFailedWord.Serial] !== exchange.serial) return
@@ -180,7 +207,7 @@ export class ServerBridge implements ServerHalf {
       case Completion.HalfClosed: return exchange.halfClosed()
       case Completion.ResponseRoom: return exchange.took(completions[at + ResponseRoomWord.Bytes]!)
       case Completion.Closed:
-        this.exchanges[number] = undefined
+        this.exchanges[exchange.number] = undefined
         return exchange.ended(completions[at + ClosedWord.ErrorCode]!, completions[at + ClosedWord.ByPeer] === 1, completions[at + ClosedWord.Story]!)
     }
   }
@@ -212,16 +239,17 @@ export class ServerBridge implements ServerHalf {
     }
     this.exchanges[number] = exchange
     connection.open++
-    connection.listener.callbacks.onRequest(exchange)
+    const { callbacks } = connection.listener
+    exchange.scope.runInAsyncScope(callbacks.onRequest, callbacks, exchange)
   }
 
   endAll (): void {
     const { connections, listeners } = this
     const exchanges = this.exchanges.splice(0)
-    for (const exchange of exchanges) apart(() => { exchange?.ended(INTERNAL_ERROR, false) })
-    for (const connection of connections.values()) apart(() => { connection.listener.closed(connection) })
+    for (const exchange of exchanges) apart(() => { exchange?.scope.runInAsyncScope(exchange.ended, exchange, INTERNAL_ERROR, false) })
+    for (const connection of connections.values()) apart(() => { connection.scope.runInAsyncScope(connection.listener.closed, connection.listener, connection) })
     connections.clear()
-    for (const listener of listeners.values()) apart(() => { listener.ended(this) })
+    for (const listener of listeners.values()) apart(() => { listener.scope.runInAsyncScope(listener.ended, listener, this) })
     listeners.clear()
   }
 

@@ -1,8 +1,10 @@
 // One connection of a server, of any version.
 
+import type { AsyncResource } from 'node:async_hooks'
 import { HttpVersion, type ControlFrame } from '../channel/codes'
 import type { Ahead } from './ahead'
 import type { Carried } from '../channel/streams'
+import { within } from './scope'
 import { TlsClient, type Admission } from './tls/clients'
 
 /** CANCEL of RFC 9113 section 7. */
@@ -56,7 +58,7 @@ interface ConnectionCommands {
 }
 
 /** A listener, as far as its connections need it. */
-export interface Taking { readonly admission: Admission; readonly ahead: Ahead; story: (id: number) => string | undefined }
+export interface Taking { readonly admission: Admission; readonly ahead: Ahead; readonly scope: AsyncResource; story: (id: number) => string | undefined }
 
 /** `L`: the listener that took it. */
 export class Connection<L extends Taking = Taking> {
@@ -68,6 +70,8 @@ export class Connection<L extends Taking = Taking> {
   /** HTTP/1.1: an answer says that it is the last. Requests behind it are not to be processed (RFC 9112 section 9.6). */
   isLast = false
   callbacks: ConnectionCallbacks | null = null
+  /** The context of its events. */
+  readonly scope: AsyncResource
   /** Bytes that came behind its next request, which asks to leave HTTP/1.1. */
   upgradeHead: Buffer | undefined
   private early: (() => void)[] = []
@@ -87,7 +91,7 @@ export class Connection<L extends Taking = Taking> {
     private readonly text: string,
     /** The stream that carries it, if that was made in JavaScript. */
     readonly stream?: Carried | undefined
-  ) {}
+  ) { this.scope = within(listener.scope, 'TRUNKLINECONNECTION') }
 
   private get parts (): string[] { return (this.printed ??= this.text.split('\0')) }
   /** Addresses and ports are undefined on a Unix socket, whose ends have none. */

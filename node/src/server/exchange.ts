@@ -1,9 +1,11 @@
 // One request and its response, on any version: the base of the web-standard server and of the API
 // of `node:http2`. The head is parsed on first access.
 
+import type { AsyncResource } from 'node:async_hooks'
 import { HttpVersion, ResponseFlag } from '../channel/codes'
 import { HEAD_BYTES_MAX } from '../channel/ring'
 import type { Connection } from './connection'
+import { within } from './scope'
 
 const HEAD = 'HEAD'
 
@@ -86,6 +88,8 @@ export class Exchange {
   closeCode: number | null = null
   /** The request is one of HTTP/1.0. */
   isHttp10 = false
+  /** The context of its events. */
+  readonly scope: AsyncResource
   /** Bytes that came behind a request which asks to leave HTTP/1.1, and come again where it does. */
   upgradeHead: Buffer | undefined
   private listening: ServerExchangeCallbacks | null = null
@@ -109,7 +113,10 @@ export class Exchange {
     private readonly methodEnd: number,
     private readonly pathEnd: number,
     private readonly authorityEnd: number
-  ) { this.received = !hasBody }
+  ) {
+    this.received = !hasBody
+    this.scope = within(connection.listener.scope, 'TRUNKLINEREQUEST')
+  }
 
   get version (): number { return this.connection.version }
   /** Characters of the head: its parts, names and values have no more. */

@@ -15,6 +15,7 @@ import { theServerBridge, turnInline, type ServerBridge } from './bridge'
 import { Admission, clientsOf } from './tls/clients'
 import type { Hello, ListenerCallbacks } from './callbacks'
 import { Connection } from './connection'
+import { ofServer } from './scope'
 import { noteLeft, whenFree } from './listen/left_ports'
 import { deadlineOf, pem, tlsOf, type Address, type ContextAsk, type Identity, type ListenOptions } from './listen/options'
 import { fileAt, openTo, type File } from './listen/path'
@@ -35,6 +36,8 @@ export class Listener {
   readonly connections = new Set<Connection>()
   /** Connections on streams whose owner has them before the engine. */
   readonly expected = new WeakMap<Carried, Connection<Listener>>()
+  /** The context of its events. */
+  readonly scope = ofServer()
   /** Where the engine runs. */
   private readonly place: EnginePlace
   /** To the engine that has the sockets. */

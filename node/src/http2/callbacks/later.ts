@@ -1,18 +1,19 @@
-// Defers callbacks to the next turn of the loop, all of one turn together.
+// Defers callbacks to the next turn of the loop, all of one turn together, each in the async context in which it was deferred.
 
+import { AsyncResource } from 'node:async_hooks'
 import { apart } from '../../channel/ring'
 import type { Connection } from '../../server/connection'
 
-let calls: (() => void)[] = []
+let calls: { call: () => void; scope: AsyncResource }[] = []
 function report (): void {
   const now = calls
   calls = []
-  for (const call of now) apart(call)
+  for (const { call, scope } of now) apart(() => { scope.runInAsyncScope(call) })
 }
 
 /** Calls in the next turn. */
 export function later (call: () => void): void {
-  if (calls.push(call) === 1) setImmediate(report)
+  if (calls.push({ call, scope: new AsyncResource('TRUNKLINELATER') }) === 1) setImmediate(report)
 }
 
 /** Connections of which listeners learned in this turn. Such a listener may be the promise of `once`, and what waits for it adds the
