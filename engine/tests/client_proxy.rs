@@ -428,6 +428,37 @@ fn every_way_to_refuse_a_tunnel_is_distinguished() {
 }
 
 #[test]
+fn bytes_right_behind_the_answer_for_a_tunnel_of_cleartext_answer_its_first_request_and_open_no_other()
+ {
+    let answer =
+        |text: &str| Then::SendsAndCloses(format!("HTTP/1.1 200 OK\r\n\r\n{text}").into_bytes());
+    for (then, expected) in [
+        (
+            answer("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na"),
+            Ok("a"),
+        ),
+        (answer("<html>a page</html>"), Err("cannot be parsed")),
+    ] {
+        let proxy = Scripted::http(then);
+        run(async {
+            let url = format!("http://{}", proxy.address);
+            let client = Client::builder().proxy(&url).proxy_always_tunnels(true);
+            let client = client.build().unwrap();
+            let outcome = client.get("http://a.test/").send().await;
+            match expected {
+                Ok(body) => assert_eq!(text(outcome.unwrap()).await, body),
+                Err(words) => {
+                    let told = outcome.unwrap_err().to_string();
+                    assert!(told.contains(words), "{told}");
+                }
+            }
+        });
+        let asked = "CONNECT a.test:80 HTTP/1.1\r\nhost: a.test:80\r\n\r\n";
+        assert_eq!(proxy.received(), [asked]);
+    }
+}
+
+#[test]
 fn a_proxy_that_never_answers_costs_the_connect_timeout() {
     let proxy = Scripted::http(Then::Sends(b"HTTP/1.1 200 OK\r\n".to_vec()));
     run(async {

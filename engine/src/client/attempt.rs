@@ -28,7 +28,6 @@ use crate::driver::timer;
 use crate::driver::transport::Transport;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::net::byte_stream::ByteStream;
-use ::bytes::Bytes;
 use quic_race::{Winner, first_of};
 use std::error::Error as _;
 use std::future::Future;
@@ -207,8 +206,6 @@ pub(in crate::client) enum NegotiatedConnection {
 pub(in crate::client) struct OpenedBytes {
     transport: Transport<Socket>,
     multiplexing: Multiplexing,
-    /// Bytes of the origin that came with a proxy's answer.
-    early: Bytes,
     /// The other end is a proxy that forwards requests.
     forwards: Option<h1::Proxy>,
     /// How long the network took to connect, where it is the origin that answered.
@@ -221,7 +218,6 @@ impl NegotiatedConnection {
         Self::Bytes(Box::new(OpenedBytes {
             transport: Transport::plain(Socket::Custom(Box::new(stream))),
             multiplexing,
-            early: Bytes::new(),
             forwards: None,
             round_trip: None,
         }))
@@ -282,20 +278,13 @@ impl OpenedBytes {
         now: Instant,
     ) -> ConnectionIo<Socket> {
         let traffic = dispatch.settings.traffic.child();
-        traffic.add_read(self.early.len());
         self.transport.count(Some(traffic));
         let mut machine = dispatch.machine(origin, self.multiplexing, now);
         if let Some(proxy) = self.forwards {
             machine = machine.through(proxy);
         }
-        if !self.early.is_empty() {
-            machine.handle_bytes(now, &self.early);
-        }
-        ConnectionIo::new(self.transport, machine).with_qlog(
-            dispatch.settings.qlog.as_ref(),
-            now,
-            &self.early,
-        )
+        let qlog = dispatch.settings.qlog.as_ref();
+        ConnectionIo::new(self.transport, machine).with_qlog(qlog, now, &[])
     }
 }
 

@@ -49,6 +49,12 @@ pub(super) const SLICES_MAX: usize = 32;
 pub(crate) struct Transport<S> {
     socket: S,
     tls: Option<Box<TlsState>>,
+    /// Cleartext of the peer that was read in front of this layer, and is given by the next read.
+    #[allow(
+        clippy::box_collection,
+        reason = "one connection in many has any, and every idle one would hold the room"
+    )]
+    first: Option<Box<Vec<u8>>>,
     /// Where bytes of HTTP are counted.
     traffic: Option<Traffic>,
     /// The socket took bytes since someone asked.
@@ -61,6 +67,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         Self {
             socket,
             tls: None,
+            first: None,
             traffic: None,
             progress: false,
         }
@@ -82,6 +89,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         Self {
             socket,
             tls: Some(Box::new(tls)),
+            first: None,
             traffic: None,
             progress: false,
         }
@@ -96,8 +104,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     }
     /// As [`new`](Self::new), where the peer has already sent `bytes`.
     pub(crate) fn with_first(mut self, bytes: Vec<u8>) -> Self {
-        if let Some(tls) = &mut self.tls {
-            tls.early = bytes;
+        match &mut self.tls {
+            Some(tls) => tls.early = bytes,
+            None if bytes.is_empty() => {}
+            None => self.first = Some(Box::new(bytes)),
         }
         self
     }
@@ -184,6 +194,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         let Self {
             socket,
             tls,
+            first,
             traffic,
             ..
         } = self;
@@ -194,6 +205,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             sink(bytes);
         };
         let Some(tls) = tls else {
+            if let Some(bytes) = first.take() {
+                sink(&bytes);
+                return Poll::Ready(Ok(None));
+            }
             let bytes = ready!(poll_socket_read(socket, cx, buffer))?;
             if bytes.is_empty() {
                 return Poll::Ready(Ok(Some(TransportEnd::InOrder)));
@@ -251,6 +266,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             tls,
             traffic,
             progress,
+            ..
         } = self;
         let Some(tls) = tls else {
             while !outbox.is_empty() {

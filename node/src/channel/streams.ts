@@ -65,6 +65,8 @@ export class Carrier {
   holds = false
 
   constructor (private readonly streams: Streams, readonly number: number, readonly stream: Carried) {
+    // The engine ends its side itself, after what it still has to say: a socket whose peer has ended takes no write otherwise.
+    stream.allowHalfOpen = true
     stream.on('error', this.onError)
     stream.on('close', this.onClose)
   }
@@ -100,8 +102,6 @@ export class Carrier {
     const { stream } = this
     clearTimeout(this.unstarted)
     this.unstarted = undefined
-    // The engine ends its side itself, after what it still has to say.
-    stream.allowHalfOpen = true
     if (stream.destroyed) return this.fail(stream.errored ?? null)
     if (stream.readableEnded) return this.onEnd()
     stream.on('data', this.onData)

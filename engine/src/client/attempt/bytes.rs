@@ -64,9 +64,9 @@ fn in_the_clear(origin: &Origin, reached: Reached) -> Result<NegotiatedConnectio
         round_trip,
     } = reached;
     Ok(NegotiatedConnection::Bytes(Box::new(OpenedBytes {
-        transport: Transport::plain(socket),
+        // Behind the requests that wait: an answer that is there before its request is taken on any connection.
+        transport: Transport::plain(socket).with_first(early.into()),
         multiplexing,
-        early,
         forwards,
         round_trip,
     })))
@@ -106,7 +106,6 @@ async fn handshake(
     Ok(Ok(NegotiatedConnection::Bytes(Box::new(OpenedBytes {
         transport,
         multiplexing,
-        early: reached.early,
         forwards: reached.forwards,
         round_trip: reached.round_trip,
     }))))

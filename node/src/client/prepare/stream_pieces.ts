@@ -72,10 +72,10 @@ export class StreamPieces implements AsyncIterator<unknown> {
 
   private readonly onError = (error: Error): void => { this.settle(error) }
 
-  /** A broken stream may emit it in front of its error. */
+  /** A broken stream may emit it in front of its error; of one that had ended before it was given, all has come. */
   private readonly onClose = (): void => {
     queueMicrotask(() => {
-      this.settle(new RequestAbortedError())
+      this.settle(this.stream.readableEnded ? null : new RequestAbortedError())
       this.stream.off('error', this.onError)
     })
   }

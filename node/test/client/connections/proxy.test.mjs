@@ -274,6 +274,28 @@ test('a proxy that resets its connection is asked again by a RetryAgent', async 
   await origin.close()
 })
 
+test('bytes right behind the answer for a tunnel are the answer of its first request, and open no other tunnel', async t => {
+  for (const [behind, expected] of [['HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na', 'a'], ['<html>a page of the proxy</html>', { code: 'HPE_INVALID' }]]) {
+    let tunnels = 0
+    const proxy = net.createServer(socket => {
+      socket.on('error', () => {}).on('data', () => {
+        tunnels++
+        socket.end(`HTTP/1.1 200 OK\r\n\r\n${behind}`)
+      })
+    })
+    await once(proxy.listen(0, '127.0.0.1'), 'listening')
+    const agent = new ProxyAgent({ uri: `http://127.0.0.1:${proxy.address().port}`, proxyTunnel: true })
+    t.after(async () => {
+      await agent.destroy()
+      proxy.close()
+    })
+    const answer = request('http://origin.test/', { dispatcher: agent }).then(({ body }) => body.text())
+    if (typeof expected === 'string') assert.equal(await answer, expected)
+    else await assert.rejects(answer, expected)
+    assert.equal(tunnels, 1)
+  }
+})
+
 test('a server that ends its connection within the handshake has reset it, in the words of Node.js', async () => {
   const server = net.createServer(socket => { socket.once('data', () => { socket.end() }).on('error', () => {}) })
   await once(server.listen(0, '127.0.0.1'), 'listening')

@@ -63,4 +63,30 @@ for (const [kind, make] of Object.entries(MAKE)) {
     for (const [label, requests] of Object.entries(REQUESTS)) programs[`${kind}, ${sequence.join(', then ')}: ${label}`] = program(make, sequence, requests, isOne)
   }
 }
+
+/** What the other end of a socket does that a connector has just given. */
+const PEERS = {
+  'ends at once': socket => { socket.end() },
+  'is destroyed at once': socket => { socket.destroy() },
+  'ends a turn later': socket => { setImmediate(() => { socket.end() }) },
+  'ends behind the request': socket => { socket.once('data', () => { socket.end() }) },
+  'answers at once and ends': socket => { socket.end('HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na') },
+  'answers the request and ends': socket => { socket.once('data', () => { socket.end('HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na') }) },
+  'cuts its answer': socket => { socket.once('data', () => { socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\na') }) }
+}
+const SOCKETS = { 'of net.connect': {}, 'of net.connect, half open': { allowHalfOpen: true } }
+for (const kind of ['Client', 'Pool', 'Agent']) {
+  for (const [peer, act] of Object.entries(PEERS)) {
+    for (const [socketKind, options] of Object.entries(SOCKETS)) {
+      for (const body of [null, 'a body']) {
+        programs[`${kind}, a socket ${socketKind} whose peer ${peer}: ${body === null ? 'GET' : 'POST'}`] = async (module, stage) => {
+          const { port, url } = await stage.serveRaw(act)
+          const connect = (_, callback) => { const socket = net.connect({ port, host: '127.0.0.1', ...options }, () => { callback(null, socket) }) }
+          const dispatcher = stage.own(MAKE[kind](module, url, { connect }))
+          await stage.settle(stage.log('request'), 'answer', dispatcher.request({ origin: url, path: '/', method: body === null ? 'GET' : 'POST', body }).then(async answer => [answer.statusCode, await answer.body.text()]), value => value)
+        }
+      }
+    }
+  }
+}
 export default programs

@@ -1,6 +1,7 @@
 // Readables that end in every way in their first or a later read x method x content-length x call: what the caller sees, and
 // the state of the source.
-import { Readable } from 'node:stream'
+import { once } from 'node:events'
+import { PassThrough, Readable } from 'node:stream'
 import { CALLS } from '../line_calls.mjs'
 import { bytesOf, turns } from '../stage.mjs'
 
@@ -56,6 +57,32 @@ for (const [call, asks] of Object.entries(CALLS)) {
             await asks(module, t, server.url, { path: '/', method: 'POST', body: source, headers }, log)
             await turns()
             log('source', source.destroyed, source.errored?.message)
+          }
+        }
+      }
+    }
+  }
+}
+
+/** Readables that were read to their end before they are a body: they have no byte, on a new connection and on one that is there. */
+const READ = {
+  'a Readable': () => Readable.from(['read before']),
+  'a PassThrough': () => new PassThrough().end('read before'),
+  'a Readable that does not destroy itself': () => new Readable({ autoDestroy: false, read () { this.push(null) } })
+}
+const UNTIL = { 'its end': 'end', 'its close': 'close' }
+for (const [kind, make] of Object.entries(READ)) {
+  for (const [until, event] of Object.entries(UNTIL)) {
+    for (const method of ['POST', 'GET']) {
+      for (const dispatcher of ['Client', 'Pool']) {
+        if (kind.includes('does not') && event === 'close') continue
+        programs[`${dispatcher}, ${method} of ${kind} that was read until ${until}`] = async (module, t) => {
+          const server = await t.serve(async (request, response) => { response.end(`got ${await bytesOf(request)}`) })
+          const asked = t.own(new module[dispatcher](server.url))
+          for (const connection of ['a new connection', 'the same connection']) {
+            const source = make().resume()
+            await once(source, event)
+            await t.settle(t.log(connection), 'answer', asked.request({ path: '/', method, body: source }).then(({ body }) => body.text()))
           }
         }
       }
