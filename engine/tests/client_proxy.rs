@@ -448,8 +448,8 @@ fn bytes_right_behind_the_answer_for_a_tunnel_of_cleartext_answer_its_first_requ
             match expected {
                 Ok(body) => assert_eq!(text(outcome.unwrap()).await, body),
                 Err(words) => {
-                    let told = outcome.unwrap_err().to_string();
-                    assert!(told.contains(words), "{told}");
+                    let message = outcome.unwrap_err().to_string();
+                    assert!(message.contains(words), "{message}");
                 }
             }
         });

@@ -64,7 +64,7 @@ for (const [kind, make] of Object.entries(MAKE)) {
   }
 }
 
-/** What the other end of a socket does that a connector has just given. */
+/** Acts of the other end of a socket that a connector has just given. */
 const PEERS = {
   'ends at once': socket => { socket.end() },
   'is destroyed at once': socket => { socket.destroy() },
