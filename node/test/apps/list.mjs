@@ -43,6 +43,15 @@ export const servers = [
     faces: ['listener', 'compatible']
   },
   { name: 'astro', packages: { astro: '5.18.2', '@astrojs/node': '9.5.5' }, type: 'module', faces: ['listener'] },
+  {
+    name: 'react-router',
+    packages: {
+      'react-router': '7.18.4', '@react-router/dev': '7.18.4', '@react-router/express': '7.18.4', '@react-router/node': '7.18.4', express: '5.3.0', isbot: '5.2.3', vite: '7.3.8', ...REACT
+    },
+    type: 'module',
+    faces: ['listener', 'compatible']
+  },
+  { name: 'nuxt', packages: { nuxt: '4.4.5' }, type: 'module', faces: ['listener'] },
   { name: 'tus', packages: { '@tus/server': '2.4.5', '@tus/file-store': '2.1.1' }, faces: ['listener', 'compatible'] },
   { name: 'socket.io', packages: { 'socket.io': '4.8.4' }, faces: ['listener', 'compatible'] },
   { name: 'vite', packages: { vite: '7.3.8' }, faces: ['listener', 'compatible'] },

@@ -1,0 +1,1 @@
+export default defineEventHandler(async event => ({ method: event.method, query: getQuery(event), agent: getHeader(event, 'user-agent'), length: (event.method === 'POST' ? await readRawBody(event) : '')?.length }))

@@ -1,0 +1,3 @@
+import { redirect } from 'react-router'
+
+export function loader () { return redirect('/', { headers: { 'set-cookie': 'a=1' } }) }

@@ -1,0 +1,1 @@
+export function loader () { throw new Error('in a loader') }
