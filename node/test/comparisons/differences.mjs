@@ -27,6 +27,7 @@ const SENSITIVE = 'cookies that are set are not kept by compressors'
 const HEAD = 'a head that was given goes, also when its stream is destroyed in the same turn'
 const REPORTED = 'the end of a session comes before its server\'s'
 const CONTEXT = 'a read calls back in the context in which reading began, where node has none'
+const LISTENED_IN = 'events have the context of their reader, else that in which the server listens: in node some have none'
 const STREAM = 'what breaks a stream alone ends the stream, and not its session (RFC 9113 section 5.4.2)'
 const CALM = 'the code for a client that breaks or resets too many streams is ENHANCE_YOUR_CALM (RFC 9113 section 7)'
 const STATUS = 'a refusal says by its status what was wrong'
@@ -453,6 +454,10 @@ export const differences = {
     'server: a head that is too long without a listener': BODILESS,
     'signals: a body that is cut, its listener answers, its client ends': ['a request that has its answer gets no second one, for the rest of its body', 24, 26],
     'counts: *': { reason: FIELDS, of: ['server: ', 'client: '], programs: 80, lines: [20] },
+    'contexts: *': { reason: LISTENED_IN, of: ['later: '], programs: 27 },
+    'contexts: requests *, a context entered in its listener': { reason: 'what a listener enters is of its request alone, as on newer lines of Node.js', of: ['begins: ', 'later: '], lines: [20, 22], programs: 2 },
+    'contexts: an upgrade, *': { reason: LISTENED_IN, of: ['begins: ', 'later: '], lines: [20, 22], programs: 3 },
+    'contexts: CONNECT, *': { reason: LISTENED_IN, of: ['begins: ', 'later: '], lines: [20, 22], programs: 3 },
     'upgrades: a body *': { reason: 'the body of an upgrade is decoded, and comes by its socket', of: ['socket: close'], programs: 20, lines: [20, 22, 24] },
     'server: an answer in the turn of a half-open client': ENDING
   },
