@@ -268,6 +268,9 @@ const GRACEFUL_WORDS: Record<number, string> = {
   [http2.NGHTTP2_CANCEL]: 'HTTP/2: stream closed before the response was complete'
 }
 
+/** The engine's words for a request that a GOAWAY left out, and that was not sent again. */
+const LEFT_BY_GOAWAY = 'the peer left the request unprocessed (GOAWAY'
+
 /** The name of node:http2 for a code, else its number. */
 function nameOfCode (code: number): string {
   const found = Object.entries(http2).find(([name, value]) => value === code && CODE_NAMES.has(name))
@@ -288,6 +291,7 @@ function ended (failure: Failure, text: string): Error {
   if (kind === 'reset') {
     const http2ErrorCode = Number(detail)
     const cause = new Error(text)
+    if (text.startsWith(LEFT_BY_GOAWAY)) return goneBy(http2ErrorCode, cause)
     const graceful = GRACEFUL_WORDS[http2ErrorCode]
     if (graceful !== undefined) return new InformationalError(graceful, { cause })
     const words = `Stream closed with error code ${nameOfCode(http2ErrorCode)}`
@@ -303,9 +307,13 @@ function ended (failure: Failure, text: string): Error {
 /** Why a connection was closed by its peer, in undici's words for HTTP/2; without a fault it is no failure. */
 export function goneAway (failure: Failure): Error {
   if (failure.kind !== 'closed' || failure.detail == null) return errorOf(failure, false)
-  const words = `HTTP/2: "GOAWAY" frame received with code ${failure.detail}`
-  const options = { cause: new Error(failure.message) }
-  return failure.detail === '0' ? new InformationalError(words, options) : new SocketError(words, options)
+  return goneBy(Number(failure.detail), new Error(failure.message))
+}
+
+/** undici's words for a GOAWAY, by whose code programs try again. */
+function goneBy (code: number, cause: Error): Error {
+  const words = `HTTP/2: "GOAWAY" frame received with code ${code}`
+  return code === http2.NGHTTP2_NO_ERROR ? new InformationalError(words, { cause }) : new SocketError(words, { cause })
 }
 
 /** The system's number of an error, as errors of Node.js have it. */

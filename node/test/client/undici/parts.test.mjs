@@ -1,10 +1,13 @@
 // The parts of undici that build on a dispatcher, on ours, with every undici line that has them.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Agent, createSecureServer, Pool } from 'trunkline'
 import { cert, key } from '../../support/certificates/certificate.mjs'
 import { viaNew } from '../../support/clients/dispatch.mjs'
+import { END_HEADERS, END_STREAM, GOAWAY, HEADERS, frame, numbers, serveFrames } from '../../support/servers/h2_frames.mjs'
 import { h1, h1s, h2 } from '../../support/servers/servers.mjs'
 import { awake, echoed, echoFrames, echoUpgrades } from '../../support/clients/websocket.mjs'
 
@@ -199,6 +202,28 @@ test(`${line}: RetryAgent goes on where a download broke off`, async t => {
     assert.equal(server.counts.requests, 4)
     await retrying.close()
     await server.close()
+  })
+
+  test(`${line}: RetryAgent repeats what a GOAWAY with an error's code left out on every connection`, async t => {
+    const calm = frame(GOAWAY, 0, 0, numbers(0, 11))
+    let isCalm = false
+    const server = net.createServer(socket => {
+      socket.on('error', () => {})
+      serveFrames(socket, stream => { socket.write(isCalm ? frame(HEADERS, END_HEADERS | END_STREAM, stream, Buffer.from([0x88])) : calm) })
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const agent = new Agent({ useH2c: true })
+    t.after(async () => {
+      await agent.destroy()
+      server.close()
+    })
+    const retry = (error, context, done) => {
+      assert.equal(error.code, 'UND_ERR_SOCKET')
+      isCalm = true
+      done(null)
+    }
+    const retrying = new undici.RetryAgent(agent, { retry })
+    assert.equal(await textOf(undici, `http://localhost:${server.address().port}`, retrying), '')
   })
 
   test(`${line}: EventSource reads events over our Agent, and comes back where it was`, { skip: !undici.EventSource }, async () => {
