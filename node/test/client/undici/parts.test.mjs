@@ -218,9 +218,8 @@ test(`${line}: RetryAgent goes on where a download broke off`, async t => {
       server.close()
     })
     const retry = (error, context, done) => {
-      assert.equal(error.code, 'UND_ERR_SOCKET')
       isCalm = true
-      done(null)
+      done(error.code === 'UND_ERR_SOCKET' ? null : error)
     }
     const retrying = new undici.RetryAgent(agent, { retry })
     assert.equal(await textOf(undici, `http://localhost:${server.address().port}`, retrying), '')

@@ -19,7 +19,7 @@ const programs = {}
 for (const [name, code] of Object.entries(CODES)) {
   for (const [before, framesOf] of Object.entries(BEFORE)) {
     for (const [behind, act] of Object.entries(BEHIND)) {
-      // The end of a connection whose answer has begun may be told in front of the GOAWAY.
+      // The end of a connection whose answer has begun may come in front of what the GOAWAY says.
       if (before !== 'nothing' && behind === 'the end') continue
       for (const [method, body] of Object.entries(METHODS)) {
         programs[`${name} behind ${before}, then ${behind}: ${method}`] = async (module, t) => {
