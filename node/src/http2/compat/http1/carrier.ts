@@ -16,6 +16,7 @@ import { later } from '../../callbacks/later'
 import { RawAnswer } from '../raw_answer'
 import { asUtf8, fieldsOf, lastHead, reasonOf } from './fields'
 import { carried, DETACH_SIGNAL, NEEDS_DRAIN, originals, takesBadHints, type EndNotifier, type Request, type Response } from './members'
+import type { Socket } from '../../connection/socket'
 import type { Stage } from './stage'
 
 const CANCEL = 8
@@ -59,7 +60,8 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     private readonly request: Request,
     private readonly response: Response,
     private readonly socket: Stage,
-    private readonly ownsSocket: boolean,
+    /** The socket of the connection, which on HTTP/1.1 is mostly the same. */
+    private readonly shared: Socket,
     private readonly server: EndNotifier
   ) {
     this.intake = new Intake(exchange)
@@ -140,6 +142,9 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     return false
   }
 
+  /** Whether its socket is not that of the connection. */
+  private get ownsSocket (): boolean { return this.socket !== this.shared }
+
   /** Whether the program has ended it. */
   private get isDestroyed (): boolean { return this.request.destroyed || this.response.destroyed || this.socket.destroyed }
 
@@ -173,7 +178,9 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   private flushHead (): void {
     if (this.head === null) return
     const { status, text, reason } = this.head
-    this.exchange.respond(status, text, OWN_HEAD, reason)
+    // As with node:http2, a message without a body ends with its head: a client that has it may be gone when the handler ends it.
+    const isWhole = !this.response._hasBody && this.exchange.version >= HttpVersion.Http2
+    this.exchange.respond(status, text, isWhole ? OWN_HEAD | ResponseFlag.End | ResponseFlag.NoLength : OWN_HEAD, reason)
     this.head = null
     this.isStreaming = true
   }
@@ -329,7 +336,15 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     if (!isWhole) this.socket._hadError = true
     for (const done of this.waiting.splice(0)) apart(() => { done(error ?? null) })
     if (isWhole) {
-      if (this.ownsSocket) setImmediate(() => { this.socket.$gone() })
+      if (!this.ownsSocket) return
+      const leave = (): void => { this.socket.$gone() }
+      if (response.writableEnded) return void setImmediate(leave)
+      // Its handler has not ended it: until then it is open, as on HTTP/1.1, or until its connection closes.
+      this.shared.once('close', leave)
+      response.once('finish', () => {
+        this.shared.off('close', leave)
+        setImmediate(leave)
+      })
       return
     }
     // A refusal of the rest of its body may still be written: as with node the request ends with its connection.

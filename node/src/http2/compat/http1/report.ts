@@ -55,6 +55,13 @@ function refuse (server: EndNotifier, exchange: Exchange, shared: Socket, [statu
   if (!server.emit('clientError', error, socket)) socket.end(refusalOf(status))
 }
 
+/** Its socket was destroyed. As on HTTP/1.1, where they are with the system, an answer and its end that were given before go: the rest of
+ * the request is declined (RFC 9113 section 8.1, RFC 9114 section 4.1). */
+function leave (exchange: Exchange): void {
+  if (exchange.done && exchange.version >= HttpVersion.Http2) exchange.decline()
+  else exchange.reset(CANCEL)
+}
+
 /** Emits an exchange on `server`. `shared`: the socket of its connection. */
 export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: Socket, http1: Http1): void {
   const refusal = exchange.version < HttpVersion.Http2 ? refusalCodeOf(exchange, server.maxHeadersCount, http1.headBytesMax) : undefined
@@ -62,7 +69,7 @@ export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: 
   if (reportUpgrade(server, exchange, http1, shared)) return
   if (exchange.version < HttpVersion.Http2 && exchange.method === 'CONNECT') return reportConnect(server, exchange, http1, shared)
   const ownsSocket = !Stage.is(shared) || Boolean(shared._httpMessage)
-  const socket = ownsSocket ? socketOf(Stage, exchange.connection.encrypted, exchange.connection, () => { exchange.reset(CANCEL) }) : shared
+  const socket = ownsSocket ? socketOf(Stage, exchange.connection.encrypted, exchange.connection, () => { leave(exchange) }) : shared
   if (ownsSocket) {
     socket.server = server
     receiveErrors(server, socket)
@@ -84,7 +91,7 @@ export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: 
   if (exchange.version < HttpVersion.Http2) response._maxRequestsPerSocket = server.maxRequestsPerSocket ?? 0
   if (http1.unique !== undefined) (response as unknown as Record<symbol, unknown>)[http1.unique.symbol] = http1.unique.names
   response.assignSocket(socket as never)
-  const carrier = new ResponseCarrier(exchange, request, response, socket, ownsSocket, server)
+  const carrier = new ResponseCarrier(exchange, request, response, socket, shared, server)
   exchange.owner = carrier
   exchange.callbacks = carrier
   socket.$answering = carrier
