@@ -434,6 +434,25 @@ const UPLOADS: [(Option<u32>, usize, u64, bool, bool); 9] = [
 ];
 
 #[test]
+fn a_body_that_waits_for_a_100_is_due_once_it_is_asked_for() {
+    let mut rig = Rig::server(Cut::Whole);
+    let held = with(
+        POST,
+        &[("expect", "100-continue"), ("content-length", "5000")],
+    );
+    rig.sends(&headers(1, &held, false));
+    rig.request(1);
+    rig.waits(Duration::from_secs(120));
+    rig.no_event("the handler is the one to act");
+    let asked = response(100, &[]);
+    rig.conn.send_interim(rig.now, StreamId(1), &asked).unwrap();
+    rig.waits(Duration::from_secs(1));
+    assert_eq!(rig.conn.active(), 1, "its time begins with the 100");
+    rig.waits(Duration::from_secs(60));
+    assert_eq!(rig.conn.active(), 0);
+}
+
+#[test]
 fn a_request_body_that_dribbles_is_ended_where_bytes_are_due() {
     for (length, bytes, pause, is_scarce, is_ended) in UPLOADS {
         let scarcity = Scarcity::shared();

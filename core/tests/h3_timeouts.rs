@@ -256,6 +256,27 @@ fn a_body_that_our_reader_holds_up_is_not_ended() {
     assert_eq!(rig.conn.active(), 1);
 }
 
+#[test]
+fn a_body_that_waits_for_a_100_is_due_once_it_is_asked_for() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.reads_bodies = true;
+    let held = with(
+        POST,
+        &[("expect", "100-continue"), ("content-length", "5000")],
+    );
+    rig.sends(0, &headers(&held));
+    rig.request(0);
+    rig.waits(120 * SECOND);
+    rig.is_quiet(0, "the handler is the one to act");
+    rig.conn
+        .send_interim(rig.now, StreamId(0), &response(100, &[]))
+        .unwrap();
+    rig.waits(SECOND);
+    assert_eq!(rig.conn.active(), 1, "its time begins with the 100");
+    rig.waits(60 * SECOND);
+    assert_eq!(rig.conn.active(), 0);
+}
+
 /// Which part of a request came last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Came {

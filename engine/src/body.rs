@@ -91,6 +91,7 @@ impl Body {
             pipe: Arc::clone(&pipe),
             source: None,
             left: None,
+            is_withheld: false,
         };
         (BodySender { pipe }, Self::of(Kind::Pipe(reader)))
     }
@@ -159,8 +160,17 @@ impl Body {
             pipe: Arc::clone(&pipe),
             source: Some((Arc::clone(signals), stream)),
             left: length,
+            is_withheld: false,
         };
         (Inlet { pipe }, Self::of(Kind::Pipe(reader)))
+    }
+    /// The peer sends it once it is asked: the connection gets a note when a reader waits.
+    #[cfg(feature = "server")]
+    pub(crate) fn withheld(mut self) -> Self {
+        if let Kind::Pipe(reader) = &mut self.kind {
+            reader.is_withheld = true;
+        }
+        self
     }
 }
 
@@ -407,6 +417,8 @@ struct Reader {
     source: Option<(Arc<Signals>, StreamId)>,
     /// Bytes still to come, where the length is known.
     left: Option<u64>,
+    /// The peer waits to be asked for it.
+    is_withheld: bool,
 }
 
 impl Reader {
@@ -438,6 +450,12 @@ impl Reader {
         match &mut state.reader {
             Some(reader) => reader.clone_from(cx.waker()),
             none => *none = Some(cx.waker().clone()),
+        }
+        drop(state);
+        if mem::take(&mut self.is_withheld)
+            && let Some((signals, stream)) = &self.source
+        {
+            signals.wanted(*stream);
         }
         Poll::Pending
     }

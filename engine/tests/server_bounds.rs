@@ -233,7 +233,7 @@ fn a_head_that_is_too_large_is_answered_with_a_date_over_http_2_and_http_3() {
     runtime.block_on(async {
         let answer = |_: Request<Body>| async { Response::new(Body::from("ok")) };
         let server = Server::bind("127.0.0.1:0").workers(1).http3(true);
-        let server = server.tls(trunkline::Tls::self_signed(["localhost"]).unwrap());
+        let server = server.tls(Tls::self_signed(["localhost"]).unwrap());
         let running = server.serve(service(answer)).unwrap();
         for protocols in [Protocols::H2Only, Protocols::H3Only] {
             let client = Client::builder().tls(ClientTls::new().insecure());

@@ -227,6 +227,65 @@ fn a_body_is_invited_too_where_the_service_was_not_ready_at_once() {
     );
 }
 
+/// Waits for something else than a body.
+async fn busy() {
+    for _ in 0..3 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn a_body_that_nothing_reads_is_not_invited_however_long_the_handler_takes() {
+    let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let server = Server::bind("127.0.0.1:0").tls(tls).http3(true).workers(1);
+    let refuses = async |request: Request<Body>| {
+        busy().await;
+        drop(request);
+        let refused = Response::builder().status(413);
+        refused.body(Body::empty()).unwrap()
+    };
+    let running = server.serve(service(refuses)).unwrap();
+    let address = running.local_addr();
+    for protocols in VERSIONS {
+        let tls = ClientTls::new().root(root.clone()).only_given_roots();
+        let client = Client::builder().protocols(protocols).tls(tls);
+        let client = client.resolve("localhost", [address]).build().unwrap();
+        let interims = Arc::new(Mutex::new(Vec::<StatusCode>::new()));
+        let seen = Arc::clone(&interims);
+        let request = client.post(format!("https://localhost:{}/", address.port()));
+        let request = request
+            .header("expect", "100-continue")
+            .body("a large body");
+        let request = request.on_interim(move |response| {
+            seen.lock().unwrap().push(response.status());
+        });
+        let response = peer::block_on(async { request.send().await.unwrap() });
+        assert_eq!(response.status(), 413, "{protocols:?}");
+        assert!(interims.lock().unwrap().is_empty(), "{protocols:?}");
+    }
+}
+
+#[test]
+fn a_body_is_invited_when_another_task_than_the_handler_reads_it() {
+    let server = Server::bind("127.0.0.1:0");
+    let running = server.serve(service(async |request: Request<Body>| {
+        busy().await;
+        let reads = request.into_body().collect();
+        let read = tokio::task::spawn_local(reads).await.unwrap();
+        Response::new(Body::full(read.unwrap().to_bytes()))
+    }));
+    let running = running.unwrap();
+    let mut peer = Peer::connect(running.local_addr());
+    peer.sends("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n");
+    let invited = peer.receives_until("\r\n\r\n");
+    assert_eq!(invited, "HTTP/1.1 100 Continue\r\n\r\n");
+    peer.sends("body");
+    assert!(
+        peer.receives_until("body")
+            .starts_with("HTTP/1.1 200 OK\r\n")
+    );
+}
+
 #[test]
 fn what_is_no_interim_response_is_refused_and_so_is_one_too_late_or_too_many() {
     let errors = Arc::new(Mutex::new(Vec::new()));

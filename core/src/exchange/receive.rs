@@ -11,11 +11,11 @@
 //!
 //! Invariants: content is never longer than content-length; a message that ends by itself is as long.
 
-use super::MethodKind;
+use super::{MethodKind, Sent};
 use crate::error::Violation;
 use crate::http::body::length::{Expected, ResponseContent};
 use crate::http::head::receive_trailers;
-use crate::http::{Fields, RequestHead, ResponseHead, Side, Version};
+use crate::http::{Fields, RequestHead, ResponseHead, Side, Token, Version};
 
 #[cfg(test)]
 #[path = "receive_test.rs"]
@@ -76,6 +76,8 @@ pub(crate) struct Received {
     /// The method of the request, on either side.
     method: MethodKind,
     has_request: bool,
+    /// Server: the client sends its content once it has a 100 (RFC 9110 section 10.1.1).
+    is_withheld: bool,
 }
 
 impl Received {
@@ -88,6 +90,7 @@ impl Received {
             part: MessagePart::Head,
             method: MethodKind::Other,
             has_request: false,
+            is_withheld: false,
         }
     }
     /// Client: nothing of the response to `request` has come.
@@ -130,6 +133,7 @@ impl Received {
         self.length = length;
         self.method = MethodKind::of(head);
         self.has_request = true;
+        self.is_withheld = head.has_hop_fields() && !end && asks_for_continue(head);
         self.part = match end {
             true => MessagePart::Ended,
             // RFC 9110 section 9.3.6.
@@ -180,7 +184,12 @@ impl Received {
     /// [`Violation::ContentLengthMismatch`] when more came than was announced.
     #[inline]
     pub(crate) fn take_content(&mut self, bytes: u64) -> Result<(), Violation> {
+        self.is_withheld = false;
         self.length.receive(bytes)
+    }
+    /// Server: a 100 goes out.
+    pub(crate) fn ask_for_content(&mut self) {
+        self.is_withheld = false;
     }
 
     /// The trailer section came.
@@ -218,12 +227,15 @@ impl Received {
     }
 
     /// Whether the peer owes the next bytes: a head, or content for which our user has room, who
-    /// holds `unread` bytes. While we send content (`sends_content`) the pace is the application's,
-    /// and a tunnel may rest.
-    pub(crate) fn is_peer_due(&self, sends_content: bool, unread: u64) -> bool {
+    /// holds `unread` bytes. While we send content the pace is the application's, while the client waits for
+    /// a 100 or a final head the handler's, and a tunnel may rest.
+    pub(crate) fn is_peer_due(&self, sent: &Sent, unread: u64) -> bool {
+        let is_withheld = self.is_withheld && sent.awaits_head();
         match self.part {
             MessagePart::Head => true,
-            MessagePart::Content | MessagePart::Trailers => !sends_content && unread == 0,
+            MessagePart::Content | MessagePart::Trailers => {
+                !sent.takes_content() && unread == 0 && !is_withheld
+            }
             MessagePart::Tunnel | MessagePart::Ended => false,
         }
     }
@@ -253,6 +265,12 @@ impl Received {
     pub(crate) fn content_left(&self) -> Option<u64> {
         self.length.left()
     }
+}
+
+/// Whether the client waits for a 100 before it sends its content.
+fn asks_for_continue(head: &RequestHead) -> bool {
+    let expectation = head.get(Token::EXPECT);
+    expectation.is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue"))
 }
 
 /// Counts an interim response, of which there may be `max` before the final one (RFC 9110 section

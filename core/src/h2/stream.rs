@@ -157,8 +157,7 @@ impl Timed for Stream {
         timeouts: &Timeouts,
         pressure: &Pressure,
     ) -> Result<Option<Instant>, Violation> {
-        let sends_content = self.sent.takes_content();
-        let is_due = self.received.is_peer_due(sends_content, self.unread());
+        let is_due = self.received.is_peer_due(&self.sent, self.unread());
         let (carried, is_unwanted) = (pressure.carried_in, self.is_unwanted());
         let Some(incoming) = &mut self.incoming else {
             return Ok(None);

@@ -181,8 +181,7 @@ impl Stream {
     }
     /// Whether the peer, and not our user, is the one to act.
     pub(super) fn awaits_peer(&self) -> bool {
-        let sends_content = self.sent.takes_content();
-        self.received.is_peer_due(sends_content, self.unread) || self.discarding.is_some()
+        self.received.is_peer_due(&self.sent, self.unread) || self.discarding.is_some()
     }
 }
 

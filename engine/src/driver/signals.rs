@@ -37,6 +37,8 @@ pub(crate) struct Notes {
     pub(crate) taken: Vec<(StreamId, usize)>,
     /// Streams whose body lost its reader before its end.
     pub(crate) dropped: Vec<StreamId>,
+    /// Streams whose clients hold a body back that a reader waits for.
+    pub(crate) wanted: Vec<StreamId>,
     /// The network changed: the peer is to prove that it is still there.
     pub(crate) network_changed: bool,
     /// Another connection to the origin is suspect: the peer must prove that it is reachable.
@@ -73,6 +75,7 @@ impl Notes {
         self.ready.is_empty()
             && self.taken.is_empty()
             && self.dropped.is_empty()
+            && self.wanted.is_empty()
             && !self.network_changed
             && self.probed.is_none()
             && self.outlived.is_none()
@@ -86,6 +89,7 @@ impl Notes {
         self.ready.clear();
         self.taken.clear();
         self.dropped.clear();
+        self.wanted.clear();
         self.network_changed = false;
         self.probed = None;
         self.outlived = None;
@@ -163,6 +167,10 @@ impl Signals {
     /// The reader of a body went away before its end.
     pub(crate) fn dropped(&self, stream: StreamId) {
         self.note(|notes| notes.dropped.push(stream));
+    }
+    /// A reader waits for a body that its client holds back.
+    pub(crate) fn wanted(&self, stream: StreamId) {
+        self.note(|notes| notes.wanted.push(stream));
     }
     /// The network changed.
     pub(crate) fn network_changed(&self) {

@@ -133,6 +133,7 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
             (None, Body::empty())
         } else {
             let (inlet, body) = Body::incoming(&self.signals, stream, head.content_length());
+            let body = if invite { body.withheld() } else { body };
             (Some(inlet), body)
         };
         let version = match turn.machine.is_http10(stream) {
@@ -215,6 +216,15 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
     }
     fn lose_reader(&mut self, turn: &mut Turn<'_>, stream: StreamId) {
         self.end_receiving(turn, stream);
+    }
+    fn invite_body(&mut self, turn: &mut Turn<'_>, stream: StreamId) {
+        if let Some(slots) = &mut self.slots
+            && let Some(slot) = slots.of(stream)
+            && let SlotStage::Handling { invite } = &mut slots.all[slot as usize].stage
+            && std::mem::take(invite)
+        {
+            turn.invite_body(stream);
+        }
     }
     fn receive_datagram(&mut self, stream: StreamId, datagram: Bytes) {
         self.push_datagram(stream, datagram);

@@ -151,7 +151,8 @@ fn apply_hop_fields(
     if let Some(expectation) = head.get(Token::EXPECT) {
         // RFC 9110 section 10.1.1: from an HTTP/1.0 client it is ignored.
         let is_continue = expectation.eq_ignore_ascii_case(b"100-continue");
-        if !is_continue && !expectations {
+        // Some programs send an empty field to ask for nothing.
+        if !is_continue && !expectations && !expectation.is_empty() {
             return Err(Violation::ExpectationUnknown);
         }
         open.continue_due = is_continue && version == Version::Http11 && !end;

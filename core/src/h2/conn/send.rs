@@ -78,9 +78,17 @@ impl Conn {
         stream: StreamId,
         head: &ResponseHead,
     ) -> Result<(), Misuse> {
-        let _ = now;
         check_interim(head)?;
-        let (id, _) = self.answerable(stream)?;
+        let (id, key) = self.answerable(stream)?;
+        let carried = self.session.totals().body_bytes_received;
+        if head.status == 100
+            && let Some((_, open)) = self.streams.by_key_mut(key)
+        {
+            open.received.ask_for_content();
+            if let Some(incoming) = &mut open.incoming {
+                incoming.min_rate.restart(now, carried);
+            }
+        }
         self.write_response(id, head, false);
         Ok(())
     }

@@ -58,7 +58,12 @@ impl Conn {
         head: &ResponseHead,
     ) -> Result<(), Misuse> {
         check_interim(head)?;
-        self.answerable(stream)?;
+        let carried = self.session.totals().body_bytes_received;
+        let open = self.answerable(stream)?;
+        if head.status == 100 {
+            open.received.ask_for_content();
+            open.min_rate.restart(now, carried);
+        }
         self.section.clear();
         self.encoder
             .encode_response(stream, head, &mut self.section);

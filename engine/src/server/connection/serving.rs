@@ -148,10 +148,13 @@ impl<S: Serve> Serving<S> {
         self.is_reset |= stop == Some(Stop::Reset);
         self.drain_due |= stop == Some(Stop::Drain);
         self.draining |= stop.is_some();
-        if !notes.ready.is_empty() || !notes.dropped.is_empty() {
+        if !notes.ready.is_empty() || !notes.dropped.is_empty() || !notes.wanted.is_empty() {
             with_turn(machine, now, (&*self.extra, &*self.counters), |turn| {
                 for slot in notes.ready.drain(..) {
                     self.exchanges.resume(turn, slot);
+                }
+                for stream in notes.wanted.drain(..) {
+                    self.exchanges.invite_body(turn, stream);
                 }
                 for stream in notes.dropped.drain(..) {
                     self.exchanges.lose_reader(turn, stream);

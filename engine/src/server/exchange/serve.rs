@@ -127,6 +127,10 @@ pub(in crate::server) trait Exchanging: 'static {
     fn lose_reader(&mut self, turn: &mut Turn<'_>, stream: StreamId) {
         let _ = (turn, stream);
     }
+    /// A reader waits for a body that its client holds back until it has a 100. Callbacks have none.
+    fn invite_body(&mut self, turn: &mut Turn<'_>, stream: StreamId) {
+        let _ = (turn, stream);
+    }
     /// A datagram came. Callbacks get none.
     fn receive_datagram(&mut self, stream: StreamId, datagram: Bytes) {
         let _ = (stream, datagram);

@@ -52,7 +52,7 @@ pub(super) enum SlotStage<S> {
         call: Box<(S, Request<Body>)>,
         invite: bool,
     },
-    /// The handler runs; `invite`: it still owes the peer a 100.
+    /// The handler runs; `invite`: it owes the peer a 100 when something waits for the body.
     Handling {
         invite: bool,
     },
@@ -112,14 +112,7 @@ impl<S: HttpService> Slot<S> {
         match polled {
             Ok(Poll::Ready(Ok(response))) => self.answer(turn, response, cx),
             Ok(Poll::Ready(Err(_))) | Err(_) => Step::Failed,
-            Ok(Poll::Pending) => {
-                if let SlotStage::Handling { invite } = &mut self.stage
-                    && std::mem::take(invite)
-                {
-                    turn.invite_body(self.facts.stream);
-                }
-                Step::Wait
-            }
+            Ok(Poll::Pending) => Step::Wait,
         }
     }
     /// Whether a reader is left that waits for the rest of the request. Where the response is complete, the exchange goes on for it.

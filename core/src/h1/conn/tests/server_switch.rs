@@ -50,6 +50,13 @@ fn an_unknown_expectation_is_refused_with_417() {
 }
 
 #[test]
+fn an_empty_expectation_expects_nothing() {
+    let input = "POST / HTTP/1.1\r\nhost: a\r\nexpect:\r\ncontent-length: 0\r\n\r\n";
+    let (_, wrote) = server_receives(answer_at_once, input);
+    assert!(wrote.starts_with("HTTP/1.1 200 "), "{wrote}");
+}
+
+#[test]
 fn interim_responses_go_out_before_the_final_one() {
     let mut script = Script::server();
     script.connection_lists(GET);
