@@ -9,6 +9,7 @@ mod convert;
 #[cfg(feature = "fs")]
 mod file;
 pub(crate) mod header_map;
+mod inlet;
 mod read;
 #[cfg(feature = "client")]
 mod rewindable;
@@ -17,6 +18,7 @@ mod sender;
 mod stream;
 pub(crate) mod window;
 
+pub(crate) use inlet::Inlet;
 pub use stream::BodyStream;
 
 use crate::body::begun::Begun;
@@ -286,57 +288,6 @@ impl Drop for BodySender {
         self.pipe.fail(Error::cancelled(
             "the body's sender was dropped before its end",
         ));
-    }
-}
-
-/// The connection's end of a body it receives.
-#[derive(Debug)]
-pub(crate) struct Inlet {
-    pipe: Arc<Pipe>,
-}
-
-impl Inlet {
-    /// Hands bytes to the reader. False: the reader is gone, so the caller consumes them at once.
-    #[must_use]
-    pub(crate) fn push(&self, data: Bytes, end: bool) -> bool {
-        let mut state = self.pipe.lock();
-        if state.reader_gone {
-            return false;
-        }
-        if !data.is_empty() {
-            state.chunks.push_back(data);
-        }
-        state.ended |= end;
-        state.wake_reader();
-        true
-    }
-    /// Whether bytes lie there that the reader has not taken.
-    pub(crate) fn has_unread(&self) -> bool {
-        !self.pipe.lock().chunks.is_empty()
-    }
-    /// The trailers came: the end.
-    pub(crate) fn end(&self, trailers: Option<HeaderMap>) {
-        self.pipe.finish(trailers);
-    }
-    /// The exchange ended early.
-    pub(crate) fn fail(&self, error: Error) {
-        self.pipe.fail(error);
-    }
-    /// Whether the end has not come, and a reader is there to read it.
-    pub(crate) fn is_open(&self) -> bool {
-        let state = self.pipe.lock();
-        !state.ended && !state.reader_gone
-    }
-    /// Whether a reader waits for more.
-    pub(crate) fn is_awaited(&self) -> bool {
-        self.pipe.lock().reader.is_some()
-    }
-}
-
-impl Drop for Inlet {
-    fn drop(&mut self) {
-        self.pipe
-            .fail(Error::cancelled("the connection ended before the body"));
     }
 }
 

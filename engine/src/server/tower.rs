@@ -6,26 +6,23 @@
 
 use super::exchange::context::ConnectionContext;
 use super::exchange::info_policy::InfoPolicy;
-use super::exchange::request::Prepared;
-use super::exchange::send::SendSide;
 use super::exchange::serve::{Exchanging, RawConnection, Serve};
 use super::exchange::turn::Turn;
-use super::observe::access::Record;
 use super::response::RequestFacts;
-use crate::body::{Body, Inlet};
+use crate::body::Body;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
-use crate::driver::signals::{Signals, SlotWaker};
+use crate::driver::signals::Signals;
 use crate::tunnel::upgrade::{Offer, Upgraded};
 use bytes::Bytes;
 use extensions::EarlyData;
 use http::{Request, StatusCode};
 use service::HttpService;
-use slot::{Slot, SlotStage, Step};
+use slot::{SlotStage, Step};
+use slots::Slots;
 use std::future::Ready;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Context;
 use std::time::Instant;
 use tokio::sync::oneshot;
 use trunkline_core::error::Closed;
@@ -40,6 +37,7 @@ pub(super) mod runtime_tower;
 pub(super) mod service;
 pub(super) mod service_fn;
 mod slot;
+mod slots;
 mod upgrading;
 
 /// Streams of a connection that are looked at for the reasons of their waits: stories of those behind them have none.
@@ -67,20 +65,6 @@ pub(super) struct TowerExchanges<S: HttpService> {
 struct Leave {
     stream: StreamId,
     taker: oneshot::Sender<Upgraded>,
-}
-
-/// Where exchanges run. A slot's index is its place here, and stays.
-struct Slots<S: HttpService> {
-    all: Vec<Slot<S>>,
-    /// One per slot, made with it.
-    wakers: Vec<Waker>,
-    free: Vec<u32>,
-    /// The slots in use, by stream. Handlers that are ready at once never enter it.
-    waiting: Vec<(StreamId, u32)>,
-    /// An exchange with a story waits since the last look at the reasons.
-    waits_unnoted: bool,
-    /// The last request that came again.
-    prepared: Option<Prepared>,
 }
 
 /// A tower service, cloned for each connection.
@@ -320,137 +304,5 @@ impl<S: HttpService> TowerExchanges<S> {
             record.answered(status);
         }
         slots.give_back(turn, slot, self.connection_context.as_deref());
-    }
-}
-
-impl<S: HttpService> Default for Slots<S> {
-    fn default() -> Self {
-        Self {
-            all: Vec::new(),
-            wakers: Vec::new(),
-            free: Vec::new(),
-            waiting: Vec::new(),
-            waits_unnoted: false,
-            prepared: None,
-        }
-    }
-}
-
-impl<S: HttpService> Slots<S> {
-    fn take(
-        &mut self,
-        signals: &Arc<Signals>,
-        (facts, began): (RequestFacts, Instant),
-        inlet: Option<Inlet>,
-        record: Option<Box<Record>>,
-    ) -> u32 {
-        if let Some(index) = self.free.pop() {
-            let slot = &mut self.all[index as usize];
-            slot.facts = facts;
-            slot.began = began;
-            slot.send = SendSide::Head;
-            slot.inlet = inlet;
-            slot.is_unrequested = false;
-            slot.record = record;
-            return index;
-        }
-        let index = self.all.len() as u32;
-        self.all.push(Slot {
-            facts,
-            began,
-            stage: SlotStage::Free,
-            send: SendSide::Head,
-            handler: Box::pin(None),
-            body: Box::pin(None),
-            inlet,
-            is_unrequested: false,
-            interim: None,
-            datagrams: None,
-            record,
-        });
-        self.wakers.push(SlotWaker::waker(signals, index));
-        index
-    }
-    /// Hands the request to the service, or queues it; false when the service failed.
-    ///
-    /// It is large, so it is taken out where it is used and not handed from one to the next.
-    fn call(
-        &mut self,
-        service: &mut S,
-        slot: u32,
-        request: &mut Option<Request<Body>>,
-        invite: bool,
-    ) -> bool {
-        let mut cx = Context::from_waker(&self.wakers[slot as usize]);
-        let slot = &mut self.all[slot as usize];
-        let ready = catch_unwind(AssertUnwindSafe(|| {
-            let ready = service.poll_ready(&mut cx).map(|ready| ready.is_ok());
-            if ready == Poll::Ready(true)
-                && let Some(request) = request.take()
-            {
-                slot.handler.set(Some(service.call(request)));
-            }
-            ready
-        }));
-        match (ready, request.take()) {
-            (Ok(Poll::Ready(true)), _) => slot.stage = SlotStage::Handling { invite },
-            (Ok(Poll::Pending), Some(request)) => {
-                // The service that was asked waits: it may stand in a queue, where a place that nothing polls any more
-                // stops all behind it.
-                let next = service.clone();
-                let call = Box::new((std::mem::replace(service, next), request));
-                slot.stage = SlotStage::Queued { call, invite };
-            }
-            _ => return false,
-        }
-        true
-    }
-    fn give_back(
-        &mut self,
-        turn: &mut Turn<'_>,
-        index: u32,
-        connection_context: Option<&ConnectionContext>,
-    ) {
-        let slot = &mut self.all[index as usize];
-        slot.stage = SlotStage::Free;
-        slot.handler.set(None);
-        slot.body.set(None);
-        slot.inlet = None;
-        slot.datagrams = None;
-        if let Some(interim) = slot.interim.take() {
-            drop(interim.take(true));
-        }
-        if let Some(record) = slot.record.take()
-            && let Some(connection_context) = connection_context
-        {
-            connection_context.report(&record, turn.now);
-        }
-        turn.count_end(slot.began);
-        turn.machine.handler_done(turn.now, slot.facts.stream);
-        self.free.push(index);
-    }
-    fn is_free(&self, index: u32) -> bool {
-        self.stream_in(index).is_none()
-    }
-    /// The stream of the exchange in a slot, if there is one.
-    fn stream_in(&self, index: u32) -> Option<StreamId> {
-        let slot = self.all.get(index as usize)?;
-        (!matches!(slot.stage, SlotStage::Free)).then_some(slot.facts.stream)
-    }
-    /// The slot of a stream that waits.
-    fn of(&self, stream: StreamId) -> Option<u32> {
-        self.waiting
-            .iter()
-            .find(|(waiting, _)| *waiting == stream)
-            .map(|(_, slot)| *slot)
-    }
-    fn forget(&mut self, stream: StreamId) {
-        if let Some(at) = self
-            .waiting
-            .iter()
-            .position(|(waiting, _)| *waiting == stream)
-        {
-            self.waiting.swap_remove(at);
-        }
     }
 }
