@@ -34,6 +34,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/body",
         &[
             "header_map",
+            "inlet",
             "sender",
             "begun",
             "rewindable",
@@ -297,6 +298,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "upgrading",
             "per_connection",
             "slot",
+            "slots",
             "extensions",
             "runtime_tower",
         ],
