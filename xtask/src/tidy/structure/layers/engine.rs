@@ -1,8 +1,6 @@
 //! The order of the engine's folders and files: imports go down only.
 
-use crate::tidy::Finding;
-use crate::tidy::rust::Source;
-use crate::tidy::structure::imports::FileImport;
+use crate::tidy::{Finding, rust::Source, structure::imports::FileImport};
 use std::collections::BTreeSet;
 
 /// The entries of each folder, the lowest first; each may import those before it.
