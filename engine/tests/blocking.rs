@@ -1,6 +1,7 @@
 //! The client whose calls wait.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+use crate::support::peer::service_fn;
 use futures_util::TryStreamExt as _;
 use http::{Request, Response, StatusCode};
 use std::convert::Infallible;
@@ -9,7 +10,7 @@ use std::net::TcpListener;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
-use trunkline::{Body, ErrorKind, ResponseExt as _, Running, Server, blocking, service_fn};
+use trunkline::{Body, ErrorKind, ResponseExt as _, Running, Server, blocking};
 
 /// Answers with the request's body, `/large` with a million bytes, `/never` not at all.
 fn site() -> Running {

@@ -1,12 +1,13 @@
 //! The client that generated clients of tonic stand on: where its calls go.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+use crate::support::peer::service_fn;
 use http::{Request, Response};
 use std::convert::Infallible;
 use tonic::Code;
 use tower_service::Service as _;
 use trunkline::grpc::{GrpcBody, GrpcClient};
-use trunkline::{Body, Client, Server, service_fn};
+use trunkline::{Body, Client, Server};
 
 /// A call as the `new` of a generated client makes it: its URI is a path alone.
 fn call() -> Request<Body> {

@@ -2,11 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 use crate::support::origin::run;
+use crate::support::peer::service_fn;
 use http::{Request, Response, StatusCode};
 use std::convert::Infallible;
 use std::time::Duration;
 use trunkline::client::{ClientTimeouts, ClientTls, HealthTimes, Protocols, RetryPolicy};
-use trunkline::{Body, Client, Server, ServerConfig, Timeouts, Tls, service_fn};
+use trunkline::{Body, Client, Server, ServerConfig, Timeouts, Tls};
 
 const VERSIONS: [Protocols; 3] = [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only];
 

@@ -2,6 +2,7 @@
 //! the handler, which may have to clean up what it began.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+use crate::support::peer::service_fn;
 use crate::support::ports;
 use futures_util::future::{Either, select};
 use http::{Request, Response, StatusCode};
@@ -18,7 +19,7 @@ use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use trunkline::client::{ClientBuilder, ClientTls, Protocols};
-use trunkline::{Body, Client, Error, Tls, serve, service_fn};
+use trunkline::{Body, Client, Error, Tls, serve};
 
 /// Reports that the handler that has it is dropped.
 struct Reported(mpsc::UnboundedSender<&'static str>);

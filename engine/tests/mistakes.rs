@@ -2,13 +2,14 @@
 //! file is written anew.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+use crate::support::peer::service_fn;
 use http::{Request, Response};
 use std::convert::Infallible;
 use std::error::Error as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trunkline::client::{Client, ClientTls, Protocols};
-use trunkline::{Body, Error, ResponseExt, Running, Server, Tls, service_fn};
+use trunkline::{Body, Error, ResponseExt, Running, Server, Tls};
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mistakes.golden.txt");
 

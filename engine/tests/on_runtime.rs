@@ -1,6 +1,7 @@
 //! A server started inside a tokio runtime: its handlers are tasks of that runtime.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+use crate::support::peer::service_fn;
 use axum::Router;
 use axum::body::Body as AxumBody;
 use axum::extract::ConnectInfo;
@@ -21,7 +22,7 @@ use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
 use trunkline::client::{ConnectionUse, Protocols, ResponseExt};
 use trunkline::server::on_runtime;
-use trunkline::{Body, Client, ErrorKind, Server, serve, service_fn};
+use trunkline::{Body, Client, ErrorKind, Server, serve};
 
 fn run(test: impl Future<Output = ()>) {
     let runtime = Builder::new_multi_thread()

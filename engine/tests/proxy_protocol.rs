@@ -1,6 +1,7 @@
 //! Connections that begin with a header of the PROXY protocol.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::support::peer::service_fn;
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use std::convert::Infallible;
@@ -10,9 +11,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use trunkline::client::{Client, ClientTls};
 use trunkline::core::proxy::{ProxyHeader, ProxyHeaderVersion};
-use trunkline::{
-    Body, ConnectionInfo, Running, Server, ServerConfig, Tls, TrustedPeers, service_fn,
-};
+use trunkline::{Body, ConnectionInfo, Running, Server, ServerConfig, Tls, TrustedPeers};
 
 /// Generous: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);

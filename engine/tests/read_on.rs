@@ -1,6 +1,7 @@
 //! A request whose response is complete before its body, and whose body a task reads on that the handler left behind.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+use crate::support::peer::service_fn;
 use crate::support::ports;
 use bytes::Bytes;
 use http::{Request, Response};
@@ -14,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use trunkline::client::{ClientTls, Protocols, ResponseExt};
-use trunkline::{Body, Client, Tls, serve, service_fn};
+use trunkline::{Body, Client, Tls, serve};
 
 fn run(test: impl Future<Output = ()>) {
     let runtime = Builder::new_multi_thread()

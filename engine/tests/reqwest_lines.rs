@@ -1,6 +1,7 @@
 //! Lines of programs over reqwest that stand here as they are.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+use crate::support::peer::service_fn;
 use futures_util::StreamExt as _;
 use http::{HeaderName, HeaderValue};
 use std::convert::Infallible;
@@ -13,7 +14,6 @@ use trunkline::client::{ClientTls, Protocols};
 use trunkline::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH};
 use trunkline::{
     Body, Client, Congestion, Method, ResponseExt, Running, Server, StatusCode, blocking, serve,
-    service_fn,
 };
 
 /// Answers with the request's method and body; 404 at `/none`.

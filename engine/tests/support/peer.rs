@@ -7,6 +7,7 @@ use std::future::Future;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tower_service::Service;
@@ -63,6 +64,33 @@ impl<B> Service<Request<Body>> for Handler<B> {
     }
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         self.0.answer(request)
+    }
+}
+
+/// As `trunkline::service_fn`, of one type whatever the function is, for the same reason; it may be called on any thread.
+pub(crate) fn service_fn<F, U>(handler: F) -> SendHandler
+where
+    F: Fn(Request<Body>) -> U + Send + Sync + 'static,
+    U: Future<Output = Result<Response<Body>, Infallible>> + Send + 'static,
+{
+    SendHandler(Arc::new(move |request| Box::pin(handler(request))))
+}
+
+#[derive(Clone)]
+pub(crate) struct SendHandler(Arc<dyn Fn(Request<Body>) -> SendAnswer + Send + Sync>);
+
+type SendAnswer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+impl Service<Request<Body>> for SendHandler {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = SendAnswer;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        (self.0)(request)
     }
 }
 
