@@ -68,7 +68,7 @@ def an_enormous_section_is_refused_and_the_connection_goes_on(server):
 
 def more_fields_than_are_taken_are_refused_and_the_connection_goes_on(server):
     peer = server()
-    stream = peer.asks(wire.get("/", *((f"x-{n}", "") for n in range(500))))
+    stream = peer.asks(wire.get("/", *((f"x-{n}", "") for n in range(600))))
     peer.must_answer(stream, status=431)
     peer.must_live()
 

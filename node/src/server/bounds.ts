@@ -13,7 +13,7 @@ export interface Rate {
 
 /** The limits of one peer of a server. Counts, unless the name ends in bytes. */
 export interface Limits {
-  /** Fields of one field section; cookie crumbs count one by one (CVE-2026-49975). Default: 512, of the API of node:http2 128. */
+  /** Fields of one field section; cookie crumbs count one by one (CVE-2026-49975). Default: 512. The API of node:http2 takes 128. */
   fieldCountMax?: number
   /** Bytes of the HPACK decoder's table (SETTINGS_HEADER_TABLE_SIZE). Default: 4096. */
   headerTableBytesMax?: number
