@@ -40,6 +40,8 @@ export class Socket extends Duplex {
   $failure: Error | null = null
   /** `close` was emitted, or is emitted now. */
   private $isOver = false
+  /** What waits for its end. */
+  private readonly $closing = new Set<() => void>()
   private $timer: Timer | undefined
   private $bytes: SocketBytes | undefined
   /** A reader has room. */
@@ -160,16 +162,19 @@ export class Socket extends Duplex {
     this.$closeLater(() => {
       this.$onClose()
       this.$isOver = true
+      for (const call of this.$closing) call()
       // As node:net has it, which says whether there was an error.
       this.emit('close', reason !== null)
     })
   }
   /** As with node:net, when the loop has come round. */
   protected $closeLater (call: () => void): void { setImmediate(call) }
-  /** Calls `call` in front of the listeners of `close`, or at once behind them. */
-  $whenClosed (call: () => void): void {
+  /** Calls `call` in front of the listeners of `close`, or at once behind them; what it returns takes it back. It is no listener: a connection of
+   * HTTP/2 may have hundreds. */
+  $whenClosed (call: () => void): () => void {
     if (this.$isOver) call()
-    else this.prependOnceListener('close', call)
+    else this.$closing.add(call)
+    return () => { this.$closing.delete(call) }
   }
   /** In front of its listeners of `close`. */
   protected $onClose (): void {}

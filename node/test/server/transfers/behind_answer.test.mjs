@@ -88,3 +88,28 @@ for (const [version, options] of Object.entries(VERSIONS)) {
     assert.equal(await over, false)
   })
 }
+
+test('responses that wait for their end add no listeners to the socket of their connection', async t => {
+  const [counts, waiting] = [[], []]
+  const { ask } = await connected(t, VERSIONS['HTTP/2'], (request, response) => {
+    response.writeHead(204)
+    response.flushHeaders()
+    waiting.push(response)
+    const { socket } = request
+    if (waiting.length < 20) return
+    // Behind the ends of the exchanges, which come with their heads.
+    setImmediate(() => setImmediate(() => {
+      counts.push(socket.listenerCount('close'))
+      for (const response of waiting) response.end()
+    }))
+  })
+  const warnings = []
+  const warn = warning => { warnings.push(warning.name) }
+  process.on('warning', warn)
+  t.after(() => { process.off('warning', warn) })
+  const answers = await Promise.all(Array.from({ length: 20 }, () => ask('GET')))
+  await Promise.all(answers.map(answer => answer.body.dump()))
+  await new Promise(resolve => { setImmediate(resolve) })
+  assert.deepEqual(warnings, [])
+  assert.ok(counts[0] <= 10, `${counts}`)
+})

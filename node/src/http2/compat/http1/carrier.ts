@@ -340,9 +340,9 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
       const leave = (): void => { this.socket.$gone() }
       if (response.writableEnded) return void setImmediate(leave)
       // Its handler has not ended it: until then it is open, as on HTTP/1.1, or until its connection closes.
-      this.shared.once('close', leave)
+      const forget = this.shared.$whenClosed(leave)
       response.once('finish', () => {
-        this.shared.off('close', leave)
+        forget()
         setImmediate(leave)
       })
       return
