@@ -1,5 +1,6 @@
 // Small pieces of an answer that are written tick by tick, as grpc-js writes messages, are few frames.
 import assert from 'node:assert/strict'
+import { AsyncResource } from 'node:async_hooks'
 import { once } from 'node:events'
 import nodeHttp2 from 'node:http2'
 import net from 'node:net'
@@ -93,7 +94,7 @@ test('copies of pieces that wait for the channel go with their exchange, and are
   const bridge = new ServerBridge(channel)
   bridge.writeSend = (exchange, chunk) => written.push(String(chunk)) > 0
   bridge.writeAnswer = () => true
-  const connection = { listener: { ahead: { held: 0, room: 1000 } }, open: 2 }
+  const connection = { listener: { ahead: { held: 0, room: 1000 }, scope: new AsyncResource('TEST') }, open: 2 }
   const exchanges = [1, 2].map(number => new Exchange(bridge, connection, number, 1, number, false, '', 0, 0, 0))
   for (const exchange of exchanges) exchange.respond(200, '')
   for (const text of ['one', 'two']) {
