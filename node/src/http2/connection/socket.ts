@@ -40,7 +40,7 @@ export class Socket extends Duplex {
   $failure: Error | null = null
   /** `close` was emitted, or is emitted now. */
   private $isOver = false
-  /** What waits for its end. */
+  /** The calls of `$whenClosed` that wait. */
   private readonly $closing = new Set<() => void>()
   private $timer: Timer | undefined
   private $bytes: SocketBytes | undefined
