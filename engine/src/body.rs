@@ -230,7 +230,7 @@ impl http_body::Body for Body {
                 .left
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
             Kind::Foreign(body) => lock(body).size_hint(),
-            Kind::Begun(begun) => begun.hint.clone(),
+            Kind::Begun(begun) => begun.hint,
             #[cfg(feature = "client")]
             Kind::Rewindable(kept) => kept.size_hint(),
         }
