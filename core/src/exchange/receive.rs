@@ -15,7 +15,7 @@ use super::{MethodKind, Sent};
 use crate::error::Violation;
 use crate::http::body::length::{Expected, ResponseContent};
 use crate::http::head::receive_trailers;
-use crate::http::{Fields, RequestHead, ResponseHead, Side, Token, Version};
+use crate::http::{Fields, RequestHead, ResponseHead, Side, Version};
 
 #[cfg(test)]
 #[path = "receive_test.rs"]
@@ -133,7 +133,7 @@ impl Received {
         self.length = length;
         self.method = MethodKind::of(head);
         self.has_request = true;
-        self.is_withheld = head.has_hop_fields() && !end && asks_for_continue(head);
+        self.is_withheld = !end && head.asks_for_continue();
         self.part = match end {
             true => MessagePart::Ended,
             // RFC 9110 section 9.3.6.
@@ -265,12 +265,6 @@ impl Received {
     pub(crate) fn content_left(&self) -> Option<u64> {
         self.length.left()
     }
-}
-
-/// Whether the client waits for a 100 before it sends its content.
-fn asks_for_continue(head: &RequestHead) -> bool {
-    let expectation = head.get(Token::EXPECT);
-    expectation.is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue"))
 }
 
 /// Counts an interim response, of which there may be `max` before the final one (RFC 9110 section

@@ -109,10 +109,7 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
             head: head.method() == b"HEAD",
             connect: head.method() == b"CONNECT",
         };
-        let invite = !end
-            && head
-                .get(Token::EXPECT)
-                .is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue"));
+        let invite = !end && head.asks_for_continue();
         let (inlet, body) = if end {
             (None, Body::empty())
         } else {

@@ -150,7 +150,7 @@ fn apply_hop_fields(
 ) -> Result<(), Violation> {
     if let Some(expectation) = head.get(Token::EXPECT) {
         // RFC 9110 section 10.1.1: from an HTTP/1.0 client it is ignored.
-        let is_continue = expectation.eq_ignore_ascii_case(b"100-continue");
+        let is_continue = head.asks_for_continue();
         // Some programs send an empty field to ask for nothing.
         if !is_continue && !expectations && !expectation.is_empty() {
             return Err(Violation::ExpectationUnknown);

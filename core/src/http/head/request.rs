@@ -156,6 +156,11 @@ impl RequestHead {
     pub fn has_hop_fields(&self) -> bool {
         self.0.marks.hop
     }
+    /// Whether the client waits for a 100 before it sends its content (RFC 9110 section 10.1.1).
+    pub fn asks_for_continue(&self) -> bool {
+        let is_asked = |value: &[u8]| value.eq_ignore_ascii_case(b"100-continue");
+        self.has_hop_fields() && self.get(Token::EXPECT).is_some_and(is_asked)
+    }
     /// How urgent the client says it is (RFC 9218 section 5).
     pub(crate) fn priority(&self) -> Option<&[u8]> {
         let has_one = self.0.marks.priority;

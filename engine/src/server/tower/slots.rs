@@ -1,4 +1,4 @@
-//! The places of a connection's exchanges.
+//! The slots of a connection's exchanges: each has its index from the request's head to the end of the answer.
 
 use super::service::HttpService;
 use super::slot::{Slot, SlotStage};
