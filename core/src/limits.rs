@@ -153,8 +153,9 @@ pub const RESPONSE_HEAD_BYTES_MAX: usize = 408 * 1024;
 pub const TARGET_BYTES_MAX: usize = 16 * 1024;
 /// Chunk extensions of one body (CVE-2023-39326).
 pub const CHUNK_EXTENSION_BYTES_MAX: usize = 16 * 1024;
-/// Pipelined HTTP/1.1 requests a server parses ahead.
-pub const PIPELINED_REQUESTS_MAX: usize = 16;
+/// Pipelined HTTP/1.1 requests a server parses ahead, the one that is being answered among them: as many as the
+/// streams of a connection of HTTP/2, and for the same cost. The answer to one may wait for another.
+pub const PIPELINED_REQUESTS_MAX: usize = CONCURRENT_STREAMS_MAX as usize;
 /// HTTP/1.1 body bytes that wait for the reader before we stop reading the connection, and bytes of
 /// a connection that left HTTP.
 pub const UNREAD_BODY_BYTES_MAX: usize = 256 * 1024;

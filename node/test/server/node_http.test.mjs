@@ -45,6 +45,21 @@ for (const [fault, chunk] of Object.entries({ 'a size that is none': 'zz\r\n', '
   })
 }
 
+for (const engine of ['inline', 'threads']) {
+  test(`a request waits for the hundredth of its pipeline, and the answers keep their order: ${engine}`, async t => {
+    const paths = Array.from({ length: 100 }, (_, at) => `/${at}`)
+    let first
+    const server = createServer({ engine, requests: 'http' }, (request, response) => {
+      if (request.url === paths[0]) first = response
+      else response.end(request.url)
+      if (request.url === paths.at(-1)) first.end(paths[0])
+    })
+    const requests = paths.map(path => `GET ${path} HTTP/1.1\r\n${HOST}${path === paths.at(-1) ? 'connection: close\r\n' : ''}\r\n`)
+    const answer = await answerTo(await listening(t, server), requests.join(''))
+    assert.deepEqual(answer.match(/\/\d+(?=HTTP|$)/g), paths)
+  })
+}
+
 const LINES = { origin: 'GET / HTTP/1.1\r\n', absolute: 'GET http://b/ HTTP/1.1\r\n', upgrade: 'GET / HTTP/1.1\r\nconnection: upgrade\r\nupgrade: x\r\n' }
 for (const [form, lines] of Object.entries(LINES)) {
   test(`a request without a host gets the answer of node:http, and listeners of clientError do not hear of it: ${form}`, async t => {
