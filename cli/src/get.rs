@@ -32,6 +32,8 @@ use request::client::Lookups;
 use request::glob::{self, Expanded};
 use route::netrc::Netrc;
 use route::redirects;
+use route::retries::Tries;
+use route::tries::Tried;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -109,34 +111,14 @@ impl Get {
         failed.map_or(Ok(()), Err)
     }
 
-    /// One URL with what -w has behind it, and its failure.
-    ///
-    /// # Errors
-    /// Standard output cannot be written: there is no use in another URL.
-    async fn one(&self, mut fetch: Fetch) -> Result<Option<Failure>, Failure> {
-        fetch.facts.began = Instant::now();
-        if let Some(cookies) = &self.cookies {
-            cookies.begin(&fetch.uri);
-        }
-        let failure = self.fetch(&mut fetch).await.err();
-        if failure.is_some() && self.options.output.remove_on_error && !fetch.facts.file.is_empty()
-        {
-            // It may not be there.
-            let _ = std::fs::remove_file(&fetch.facts.file);
-        }
-        if let Some(failure) = &failure {
-            fetch.facts.exit_code = failure.code();
-            fetch.facts.error = failure.to_string();
-        }
-        self.write_out(&fetch.facts)?;
-        Ok(failure)
-    }
-
     /// Checks all that can be checked before anything is sent.
     fn fetch_of(&self, number: usize, expanded: &Expanded) -> Result<Fetch, Failure> {
         let url = expanded.url.as_str();
         let (target, credentials) = target_of(url)?;
         let mut template = self.template.clone();
+        if let Some(path) = self.options.body.upload(number) {
+            template.upload(path);
+        }
         let credentials = self.credentials(&target, credentials);
         template.authenticate(credentials.as_deref())?;
         let place = match self.options.output.place(number) {
@@ -175,7 +157,7 @@ impl Get {
             .credentials(target.uri.host().unwrap_or_default(), given)
     }
 
-    async fn fetch(&self, fetch: &mut Fetch) -> Result<(), Failure> {
+    async fn fetch(&self, fetch: &mut Fetch, tries: &mut Tries<'_>) -> Result<Tried, Failure> {
         let trace = Trace::start(self.options.verbose);
         let file = match &fetch.place {
             Destination::File(path) => Some(self.options.output.in_folder(path.clone())),
@@ -194,9 +176,15 @@ impl Get {
             let next = match next {
                 Some(next) if self.options.redirects.follows() => next?,
                 _ => {
+                    if fetch.template.can_repeat()
+                        && let Some(pause) = tries.behind_response(&response)
+                    {
+                        return Ok(Tried::Later(pause));
+                    }
                     return self
                         .deliver(&trace, fetch, response, from, &written_heads)
-                        .await;
+                        .await
+                        .map(|()| Tried::Done);
                 }
             };
             let max = self.options.redirects.max_redirs;
@@ -308,7 +296,7 @@ impl Get {
             self.write_refused(fetch, &head.headers, written_heads)?;
             return Err(refusal);
         }
-        if from > 0 && resume::is_whole(head.status, &head.headers, from)? {
+        if from > 0 && !self.options.head && resume::is_whole(head.status, &head.headers, from)? {
             return Ok(());
         }
         self.options.conditions.save(&head.headers)?;
@@ -334,9 +322,9 @@ impl Get {
         if self.options.output.include || self.options.head {
             output.write(written_heads)?;
         }
-        let body = match self.options.raw {
-            true => body,
-            false => coding::decoded(Response::from_parts(head, body))?,
+        let body = match self.options.decodes() {
+            true => coding::decoded(Response::from_parts(head, body))?,
+            false => body,
         };
         let trailers = match self.options.head {
             // With -X it is not HEAD; nothing but the head is written all the same.

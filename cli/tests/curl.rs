@@ -522,7 +522,7 @@ fn a_flag_of_curl_for_what_is_not_here_is_refused_with_the_reason() {
         ("--anyauth", "Basic"),
         ("-0", "HTTP/1.1"),
         ("--socks5", "socks5://"),
-        ("--retry-max-time", "--retry"),
+        ("--speed-limit", "-m"),
         ("--no-clobber", "-OJ"),
         ("--http1.0", "HTTP/1.1"),
     ] {

@@ -173,7 +173,7 @@ fn a_compressed_answer_without_a_body_is_whole() {
     ] {
         let server = Scripted::new(vec![answer(fields, b"")]);
         let url = server.url();
-        let output = get(&[arguments, &[&url]].concat());
+        let output = get(&[arguments, &["--compressed", &url]].concat());
         assert_eq!(
             output.status.code(),
             Some(0),
@@ -189,13 +189,13 @@ fn a_compressed_answer_without_a_body_is_whole() {
 fn a_range_is_asked_for_without_compression_and_a_compressed_part_is_refused_with_what_helps() {
     let part = "206 Partial Content\r\ncontent-range: bytes 0-3/9\r\ncontent-length: 4";
     let server = Scripted::new(vec![answer(part, b"part")]);
-    let output = get(&["-H", "range: bytes=0-3", &server.url()]);
+    let output = get(&["--compressed", "-H", "range: bytes=0-3", &server.url()]);
     assert_eq!(text(&output.stdout), "part", "{}", text(&output.stderr));
     let head = server.heads().remove(0);
     assert!(!head.contains("accept-encoding"), "{head}");
     let compressed = format!("{part}\r\ncontent-encoding: gzip");
     let server = Scripted::new(vec![answer(&compressed, b"part")]);
-    let output = get(&["-H", "range: bytes=0-3", &server.url()]);
+    let output = get(&["--compressed", "-H", "range: bytes=0-3", &server.url()]);
     assert_eq!(output.status.code(), Some(61));
     assert!(
         text(&output.stderr).contains("--raw"),
@@ -212,7 +212,7 @@ fn a_compressed_body_that_is_cut_off_fails() {
     let length = cut.len();
     let fields = format!("200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {length}");
     let server = Scripted::new(vec![answer(&fields, cut)]);
-    let output = get(&[&server.url()]);
+    let output = get(&["--compressed", &server.url()]);
     assert_eq!(output.status.code(), Some(61), "{}", text(&output.stderr));
     server.heads();
 }

@@ -7,7 +7,8 @@ use crate::failure::Failure;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use form::FormPart;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::Path;
 
 /// Bytes of an encoded value that stand for themselves (RFC 3986 section 2.3).
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
@@ -29,12 +30,22 @@ pub(super) struct BodyOptions {
     /// Put this behind the `?` of the URL, percent-encoded as --data-urlencode has it; as it is behind a `+`. May be repeated.
     #[arg(long, value_name = "DATA")]
     url_query: Vec<String>,
-    /// PUT this file (`-` for standard input). A URL that ends with `/` gets its name.
-    #[arg(short = 'T', long, value_name = "FILE", conflicts_with_all = Kind::NAMES, conflicts_with_all = ["form", "form-string"])]
-    pub(super) upload_file: Option<PathBuf>,
+    /// PUT this file (`-` for standard input). A URL that ends with `/` gets its name. Of several URLs each has its own:
+    /// the first -T is for the first one, and those behind the last -T are fetched.
+    #[arg(short = 'T', long, value_name = "FILE", action = ArgAction::Append, conflicts_with_all = Kind::NAMES, conflicts_with_all = ["form", "form-string"])]
+    upload_file: Vec<OsString>,
 }
 
 impl BodyOptions {
+    /// The file of -T for the URL with this number.
+    pub(super) fn upload(&self, number: usize) -> Option<&Path> {
+        let path = self.upload_file.get(number)?;
+        // As with curl, an empty name stands for none.
+        (!path.is_empty()).then_some(Path::new(path))
+    }
+    pub(super) fn uploads(&self) -> bool {
+        !self.upload_file.is_empty()
+    }
     /// The parts of -F.
     pub(super) fn parts(&self) -> Result<Vec<FormPart>, Failure> {
         let parts = self.form.0.iter();

@@ -55,6 +55,22 @@ const STREAM: u8 = 92;
 /// A SOCKS proxy refused.
 const PROXY: u8 = 97;
 
+/// Whether another try may have another end; `all`: of every failure that is not of this side.
+pub(super) fn can_pass(code: u8, all: bool) -> bool {
+    let passes = [
+        RESOLVE,
+        CONNECT,
+        CONNECTION_CLOSED,
+        CUT,
+        TIME,
+        EMPTY,
+        RECEIVING,
+        STREAM,
+    ];
+    let others = [RULE, SCHEME, STATUS, TLS, CERTIFICATE, CODING, PROXY];
+    passes.contains(&code) || (all && others.contains(&code))
+}
+
 /// A file to be sent cannot be read.
 pub(super) fn unread(path: impl Display, error: &dyn Display) -> Failure {
     Failure::new(UNREAD, format_args!("{path} cannot be read: {error}"))

@@ -105,12 +105,12 @@ pub(crate) struct GetOptions {
     /// As -f, but write the body.
     #[arg(long, conflicts_with = "fail")]
     pub(super) fail_with_body: bool,
-    /// Do not ask for compression; write the body as it comes.
-    #[arg(long, conflicts_with = "compressed")]
-    pub(super) raw: bool,
-    /// Ask for compression: done in any case, except for --raw.
+    /// With --compressed: write the body as it comes.
     #[arg(long)]
-    compressed: bool,
+    raw: bool,
+    /// Ask for compression, and write the body without it. Without this flag a body is written as it comes.
+    #[arg(long)]
+    pub(super) compressed: bool,
     /// Send the path as it is written, `..` too.
     #[arg(long)]
     pub(super) path_as_is: bool,
@@ -151,6 +151,10 @@ pub(crate) struct GetOptions {
 }
 
 impl GetOptions {
+    /// Whether content codings are taken off a body.
+    pub(super) fn decodes(&self) -> bool {
+        self.compressed && !self.raw
+    }
     /// Whether an answer of this status is written to its file: behind a 304 that stays as it is, and none is made,
     /// unless the head goes there.
     pub(super) fn writes(&self, status: StatusCode) -> bool {

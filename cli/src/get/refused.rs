@@ -5,13 +5,12 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 const ONLY_BASIC: &str = "-u is Basic authentication, which sends the password at once, and --oauth2-bearer a token; other schemes are not here";
 
-const RETRIES: &str = "--retry tries again behind errors and statuses that can pass, as often as it says, and -m bounds each try";
 const ONLY_SOCKS5: &str = "proxies of SOCKS are of version 5: -x socks5://HOST:PORT";
 const SOCKS5: &str =
     "write -x socks5://HOST:PORT, or socks5h:// for a proxy that looks the name up";
 
 /// The flags, and the reason of each.
-const FLAGS: [(&str, &str); 20] = [
+const FLAGS: [(&str, &str); 18] = [
     ("anyauth", ONLY_BASIC),
     ("digest", ONLY_BASIC),
     ("ntlm", ONLY_BASIC),
@@ -32,8 +31,6 @@ const FLAGS: [(&str, &str); 20] = [
         "ignore-content-length",
         "a body that ends before its length is cut, and -o keeps what came of it",
     ),
-    ("retry-all-errors", RETRIES),
-    ("retry-max-time", RETRIES),
     (
         "speed-limit",
         "a slow body is bounded by -m, the time for all of a URL",

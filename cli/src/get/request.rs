@@ -64,7 +64,6 @@ impl RequestTemplate {
                 .map_err(|_| Failure::usage(format_args!("-X {name:?} is not a method")))?,
             _ if options.head => Method::HEAD,
             (None, Content::None) => Method::GET,
-            (None, Content::File(_)) => Method::PUT,
             (None, _) => Method::POST,
         };
         Ok(Self {
@@ -76,6 +75,14 @@ impl RequestTemplate {
             target: options.request_target.clone(),
             is_input_sent: false,
         })
+    }
+
+    /// Sends a file of -T.
+    pub(super) fn upload(&mut self, path: &Path) {
+        self.content = Content::File(path.to_owned());
+        if !self.is_method_given {
+            self.method = Method::PUT;
+        }
     }
 
     /// Adds the credentials of a URL, where the flags give none.
@@ -192,13 +199,10 @@ fn content(options: &GetOptions) -> Result<Content, Failure> {
     if !parts.is_empty() {
         return Ok(Content::Form(parts));
     }
-    if let Some(path) = &options.body.upload_file {
-        if options.continue_at.is_some() {
-            return Err(Failure::usage(
-                "-C goes on with what is received: a part of a file of -T is not sent",
-            ));
-        }
-        return Ok(Content::File(path.clone()));
+    if options.body.uploads() && options.continue_at.is_some() {
+        return Err(Failure::usage(
+            "-C goes on with what is received: a part of a file of -T is not sent",
+        ));
     }
     match options.body.data.bytes()? {
         Some(bytes) if !options.body.get => Ok(Content::Bytes(bytes.into())),
@@ -250,7 +254,7 @@ fn fields(options: &GetOptions) -> Result<HeaderMap, Failure> {
         .or_insert(HeaderValue::from_static("*/*"));
     // A range is one of the bytes as they come (RFC 9110 section 14.1): a part of a compressed body
     // does not decode.
-    if !options.raw && options.continue_at.is_none() && !fields.contains_key(RANGE) {
+    if options.compressed && options.continue_at.is_none() && !fields.contains_key(RANGE) {
         fields.entry(ACCEPT_ENCODING).or_insert(CODINGS);
     }
     // As -H `user-agent:` and `referer:` do.

@@ -4,6 +4,7 @@ mod connect_to;
 pub(super) mod netrc;
 pub(super) mod redirects;
 pub(super) mod retries;
+pub(super) mod tries;
 
 use super::exit;
 use super::given::basic;

@@ -168,6 +168,97 @@ fn what_begins_with_no_status_line_is_an_answer_of_another_protocol() {
 }
 
 #[test]
+fn each_url_has_the_upload_of_its_own_and_one_behind_the_last_is_fetched() {
+    compare_all(
+        hello,
+        &[
+            &["-T", "f", "URL/a", "-T", "part", "URL/b"],
+            &["-T", "f", "-T", "part", "URL/a/", "URL/b/"],
+            &["-T", "f", "URL/a", "URL/b"],
+            &["-T", "", "URL/a", "-T", "f", "URL/b"],
+            &["-T", "f", "URL/{a,b}"],
+            &["-T", "f", "-X", "POST", "URL/a", "URL/b"],
+        ],
+    );
+}
+
+/// A server that sends what it has in a file as it is there, as of an archive, means the file.
+#[test]
+fn a_body_keeps_its_coding_unless_compression_is_asked_for() {
+    compare_all(
+        |asked, _| {
+            hello(asked, 0).replace(
+                "connection",
+                "content-encoding: gzip\r\nx-asked: OWN\r\nconnection",
+            )
+        },
+        &[
+            &["-i", "URL"],
+            &["-O", "URL/x.tgz"],
+            &["-H", "accept-encoding: gzip", "URL"],
+            &["--raw", "--compressed", "URL"],
+            &["--compressed", "URL"],
+        ],
+    );
+    let plain = outcome(
+        &[BINARY, "get", "-sS"],
+        &["-v", "--stderr", "-", "URL"],
+        "",
+        hello,
+    );
+    assert!(!plain.stdout.contains("accept-encoding"), "{plain:?}");
+}
+
+#[test]
+fn uploads_and_forms_are_sent_again_by_retry() {
+    let busy: Answer = |asked, number| match number {
+        1 => "HTTP/1.1 503 S\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
+        _ => hello(asked, number),
+    };
+    compare_all(
+        busy,
+        &[
+            &["--retry", "1", "-T", "f", "URL"],
+            &["--retry", "1", "-F", "a=b", "URL"],
+            &["--retry", "1", "-F", "a=@f", "-L", "URL"],
+            &["--retry", "0", "-T", "f", "URL"],
+            &["--retry", "2", "--retry-max-time", "9", "-T", "f", "URL"],
+        ],
+    );
+    // A server that asks for more time than there is has given its last answer.
+    compare_all(
+        |asked, _| hello(asked, 0).replace("200 OK", "503 S\r\nretry-after: 9"),
+        &[&["--retry", "1", "--retry-max-time", "3", "URL"]],
+    );
+    compare_all(
+        |asked, number| match number {
+            1 => String::new(),
+            _ => hello(asked, number),
+        },
+        &[&["--retry", "1", "--retry-all-errors", "-T", "f", "URL"]],
+    );
+    compare_all(
+        |asked, _| hello(asked, 0).replace("200 OK", "404 N"),
+        &[
+            &["--retry", "1", "--retry-all-errors", "-f", "URL"],
+            &["--retry", "1", "--retry-all-errors", "URL"],
+        ],
+    );
+}
+
+#[test]
+fn a_redirect_is_tried_again_from_its_beginning() {
+    compare_all(
+        |asked, number| match number {
+            1 | 3 => answer("302 Found", "Location: /y\r\n", asked),
+            2 => "HTTP/1.1 503 S\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
+            _ => hello(asked, number),
+        },
+        &[&["-L", "--retry", "1", "-w", "%{num_redirects}", "URL/x"]],
+    );
+}
+
+#[test]
 fn posts_are_sent_again_by_retry() {
     let busy: Answer = |asked, number| match number {
         1 => "HTTP/1.1 503 S\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),

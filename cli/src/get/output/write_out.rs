@@ -199,6 +199,10 @@ impl Facts {
         });
         Value::Object(members.collect()).to_string()
     }
+    /// Whether a part of the body is on standard output.
+    pub(in crate::get) fn is_on_stdout(&self) -> bool {
+        self.body_bytes > 0 && self.file.is_empty()
+    }
     /// Whether its last request was the first on its connection.
     pub(in crate::get) fn is_connection_new(&self) -> bool {
         let connection = self.connection.as_ref();
@@ -206,7 +210,7 @@ impl Facts {
     }
     fn version(&self) -> &'static str {
         match self.head.as_ref().map(|(version, ..)| *version) {
-            Some(Version::HTTP_10) => "1.0",
+            Some(Version::HTTP_10) => "1",
             Some(Version::HTTP_2) => "2",
             Some(Version::HTTP_3) => "3",
             Some(_) => "1.1",

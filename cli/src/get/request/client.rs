@@ -69,7 +69,7 @@ pub(in crate::get) fn client(
     // 0 is no bound.
     let bound = |time: Option<Duration>| time.filter(|time| !time.is_zero());
     let timeouts = ClientTimeouts::default().with_total(bound(options.timeout));
-    // The response of the server is shown as it is; -L and --compressed are carried out above the client.
+    // The response of the server is shown as it is; -L, --retry and --compressed are carried out above the client.
     let client = Client::builder()
         .redirect(RedirectPolicy::none())
         .decompression(false)
@@ -89,10 +89,6 @@ pub(in crate::get) fn client(
     };
     let client = match cookies {
         Some(cookies) => client.cookie_provider(cookies),
-        None => client,
-    };
-    let client = match options.retries.policy() {
-        Some(policy) => client.retry(policy),
         None => client,
     };
     let client = match &options.qlog {
