@@ -1,12 +1,16 @@
 //! An engine's error for JavaScript: a JSON text, from which `node/src/errors.ts` builds undici's
 //! class and code.
 
+mod nghttp2;
+
+pub(crate) use nghttp2::nghttp2_error;
 use rustls::CertificateError;
 use serde_json::{Value, json};
 use std::error::Error as _;
 use std::time::Duration;
 use std::{fmt, io};
 use trunkline::client::WaitReason;
+use trunkline::core::error::Scope;
 use trunkline::core::http::Version;
 use trunkline::core::pool::FailureScope;
 use trunkline::{CertificateRefusal, Error, ErrorKind, Progress, ProxyRefusal, SocksRefusal};
@@ -60,6 +64,7 @@ pub(crate) fn describe(error: &Error) -> Value {
         "tls": tls_fault(error),
         "own": own_error(error),
         "detail": detail(error.kind()),
+        "broken": broken(error.kind()),
         "proxy": error.proxy_refusal().and_then(proxy_code),
         "attempts": ended,
         "wasSent": error.was_sent(),
@@ -108,6 +113,17 @@ fn detail(kind: ErrorKind) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The end that a broken rule of HTTP/2 or HTTP/3 has: of the stream by a code, or of the connection by a number of nghttp2.
+fn broken(kind: ErrorKind) -> Option<Value> {
+    let ErrorKind::Violation(violation) = kind else {
+        return None;
+    };
+    Some(match violation.scope() {
+        Scope::Stream => json!({ "stream": violation.h2_code().0 }),
+        Scope::Connection => json!({ "session": nghttp2_error(violation) }),
+    })
 }
 
 /// Why a proxy gave no connection: `handshake`, `status N`, or undici's code of what a SOCKS5 proxy

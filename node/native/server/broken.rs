@@ -1,45 +1,10 @@
-//! Names of broken rules that programs of node:http and node:http2 test: codes of llhttp, numbers
-//! of nghttp2's errors.
+//! Names of broken rules that programs of node:http test: codes of llhttp.
 
 use rustls::InvalidMessage;
 use std::borrow::Cow;
 use std::io;
 use trunkline::core::error::Violation;
 use trunkline::core::http::Refused;
-
-/// NGHTTP2_ERR_PROTO.
-const PROTO: i32 = -505;
-/// NGHTTP2_ERR_FLOW_CONTROL.
-const FLOW_CONTROL: i32 = -524;
-/// NGHTTP2_ERR_BAD_CLIENT_MAGIC.
-const BAD_CLIENT_MAGIC: i32 = -903;
-/// NGHTTP2_ERR_FLOODED.
-const FLOODED: i32 = -904;
-
-/// NGHTTP2_ERR_CALLBACK_FAILURE, by which node:http2 ends a session that has refused too many streams.
-const CALLBACK_FAILURE: i32 = -902;
-/// No number of nghttp2's: node:http2 has a code of its own for a peer that breaks too many streams.
-const STREAM_ERRORS: i32 = -1;
-
-/// The number of nghttp2's for a connection that ends by a broken rule.
-pub(crate) fn nghttp2_error(violation: Violation) -> i32 {
-    match violation {
-        Violation::PrefaceInvalid => BAD_CLIENT_MAGIC,
-        Violation::ConnectionWindowOverflow
-        | Violation::ConnectionCreditExceeded
-        | Violation::InitialWindowInvalid => FLOW_CONTROL,
-        Violation::ResetsTooMany
-        | Violation::GlitchesTooMany
-        | Violation::EmptyFramesTooMany
-        | Violation::PingsTooMany
-        | Violation::WindowUpdatesTooMany
-        | Violation::PriorityUpdatesTooMany
-        | Violation::ContinuationsTooMany => FLOODED,
-        Violation::StreamErrorsTooMany => STREAM_ERRORS,
-        Violation::RefusedStreamsTooMany => CALLBACK_FAILURE,
-        _ => PROTO,
-    }
-}
 
 /// The code of llhttp for a request that was refused: where a head as a whole cannot be read, its first
 /// line says whether that is the culprit. Empty: llhttp takes it, and node:http refuses it without an error.

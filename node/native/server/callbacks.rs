@@ -10,7 +10,7 @@ use crate::channel::codes::{completion, completion_flag, http_version};
 use crate::channel::heads::fields::{spelled, with_text};
 use crate::channel::records::version_code;
 use crate::channel::shared::Shared;
-use crate::failure::code_of;
+use crate::failure::{code_of, nghttp2_error};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -201,7 +201,7 @@ impl Callbacks for Server {
         if matches!(violation, Violation::WriteStalled | Violation::RateTooLow) {
             return self.failed(connection, &io::ErrorKind::TimedOut.into());
         }
-        let error = broken::nghttp2_error(violation).unsigned_abs();
+        let error = nghttp2_error(violation);
         let entry = completion::violation(connection.number, error);
         let code = broken::llhttp_code_of(violation).as_bytes();
         self.server_bridge.shared.complete(entry, code, &[]);

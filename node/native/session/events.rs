@@ -3,7 +3,7 @@
 
 use super::settings::SECTION_BYTES_MAX;
 use crate::channel::area::Area;
-use crate::server::broken::nghttp2_error;
+use crate::failure::nghttp2_error;
 use crate::server::control::{describe, micros};
 use bytes::{Buf, Bytes};
 use trunkline::core::error::{Closed, H2Code};
@@ -337,7 +337,7 @@ fn id(stream: StreamId) -> u32 {
 
 fn closed_by(closed: Closed) -> (u32, u32) {
     match closed {
-        Closed::ByUs(violation) => (BY_US, nghttp2_error(violation).unsigned_abs()),
+        Closed::ByUs(violation) => (BY_US, nghttp2_error(violation)),
         Closed::ByPeer(code) => (BY_PEER, code.0),
         Closed::Transport(_) | Closed::Idle => (BY_TRANSPORT, 0),
         Closed::Drained => (DRAINED, 0),

@@ -3,6 +3,7 @@
 import { constants as http2 } from 'node:http2'
 import { constants } from 'node:os'
 import { BodyTimeoutError, ConnectTimeoutError, EngineEndedError, HTTPParserError, HeadersOverflowError, HeadersTimeoutError, InformationalError, InvalidArgumentError, ProxyConnectionError, QueueTimeoutError, RefusedError, RequestAbortedError, ResponseContentLengthMismatchError, SecureProxyConnectionError, Socks5ProxyError, SocketError, TrunklineError, type Attempt, type FailureFacts, type SocketInfo } from '../errors'
+import { nghttp2Error } from './nghttp2'
 import { keepStory } from './stories'
 
 /** Why an exchange failed, as the engine says it (failure.rs). */
@@ -16,6 +17,8 @@ export interface Failure {
   /** Why a handshake failed: the code of Node.js and its words, or the number of the peer's alert. */
   tls?: { code?: string; text?: string; alert?: number } | null
   detail?: string | null
+  /** The end by a broken rule over HTTP/2 and HTTP/3: of a stream by a code, or of its connection by a number of nghttp2. */
+  broken?: { stream?: number; session?: number } | null
   attempts?: Attempt[]
   wasSent?: boolean
   waitReason?: string | null
@@ -294,8 +297,7 @@ function ended (failure: Failure, text: string): Error {
     if (text.startsWith(LEFT_BY_GOAWAY)) return goneBy(http2ErrorCode, cause)
     const graceful = GRACEFUL_WORDS[http2ErrorCode]
     if (graceful !== undefined) return new InformationalError(graceful, { cause })
-    const words = `Stream closed with error code ${nameOfCode(http2ErrorCode)}`
-    return Object.assign(system('ERR_HTTP2_STREAM_ERROR', words), { http2ErrorCode, cause })
+    return streamFailed(http2ErrorCode, cause)
   }
   if (kind === 'closed' && detail === '0') return new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) })
   if (kind === 'closed') return Object.assign(system('ERR_HTTP2_SESSION_ERROR', `Session closed with error code ${detail}`), { cause: new Error(text) })
@@ -304,8 +306,9 @@ function ended (failure: Failure, text: string): Error {
   return text.includes(';') ? new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) }) : new SocketError(OTHER_SIDE_CLOSED)
 }
 
-/** Why a connection was closed by its peer, in undici's words for HTTP/2; without a fault it is no failure. */
+/** Why a connection of HTTP/2 was closed, in undici's words; by its peer without a fault it is no failure. */
 export function goneAway (failure: Failure): Error {
+  if (failure.kind === 'violation') return brokenFraming(failure, failure.message)
   if (failure.kind !== 'closed' || failure.detail == null) return errorOf(failure, false)
   return goneBy(Number(failure.detail), new Error(failure.message))
 }
@@ -339,7 +342,7 @@ function violation (failure: Failure, text: string): Error {
   if (/^FieldSectionTooLarge|^HeadTooLarge/.test(rule)) return new HeadersOverflowError(undefined, { cause: new Error(text) })
   if (rule === 'ContentLengthMismatch') {
     // The stream's error by node:http2 behind that of undici, and our own words behind both.
-    const cause = Object.assign(system('ERR_HTTP2_STREAM_ERROR', `Stream closed with error code ${nameOfCode(PROTOCOL_ERROR)}`), { cause: new Error(text) })
+    const cause = streamFailed(PROTOCOL_ERROR, new Error(text))
     return Object.assign(new ResponseContentLengthMismatchError(undefined, { cause }), { http2ErrorCode: PROTOCOL_ERROR })
   }
   if (/^BodyLength|^ContentLength(?!Invalid)/.test(rule)) return new ResponseContentLengthMismatchError(undefined, { cause: new Error(text) })
@@ -347,7 +350,22 @@ function violation (failure: Failure, text: string): Error {
   if (rule === 'SwitchUnexpected') return new SocketError('bad upgrade', { cause: new Error(text) })
   // Its retries go by this: what breaks off may come whole another time.
   if (rule === 'BodyTruncated') return new SocketError(OTHER_SIDE_CLOSED, { cause: new Error(text) })
+  const version = failure.attempts?.at(-1)?.version
+  if (version === 'HTTP/2' || version === 'HTTP/3') return brokenFraming(failure, text)
   return new HTTPParserError(text)
+}
+
+/** A rule of HTTP/2 or HTTP/3 that the server broke, in the form of node:http2 and in nghttp2's words; the rule itself is the cause. */
+function brokenFraming ({ broken }: Failure, text: string): Error {
+  const cause = new Error(text)
+  if (broken?.stream !== undefined) return streamFailed(broken.stream, cause)
+  const { code, text: words, errno } = nghttp2Error(broken!.session!)
+  return Object.assign(system(code, words), { errno, cause })
+}
+
+/** The error of node:http2 for a stream that ended with a code, and undici's mark on it. */
+function streamFailed (http2ErrorCode: number, cause: Error): Error {
+  return Object.assign(system('ERR_HTTP2_STREAM_ERROR', `Stream closed with error code ${nameOfCode(http2ErrorCode)}`), { http2ErrorCode, cause })
 }
 
 /** An error as Node.js makes it for a failed call of the system. */

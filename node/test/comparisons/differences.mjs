@@ -111,9 +111,36 @@ const OF_EACH_LINE = {
   'heads: *with cookies in a *list': { reason: 'a request has one field of cookies (RFC 6265 section 5.4)', of: ['server: connection'], programs: 8 }
 }
 
+const PRIORITIES = 'a priority on no stream, or on itself, is an error (RFC 9113 section 6.3, RFC 7540 section 5.3.1)'
+const NO_NAME = 'a name that is none refuses its message (RFC 9113 section 8.2.1); node leaves the field out'
+const BEHIND_END = 'a frame behind the end of its stream ends the connection (RFC 9113 section 5.1)'
+const NO_RULE = 'what breaks no rule does no harm: a frame has any number of settings (RFC 9113 section 6.5), an acknowledgement of no PING means nothing, and an ALTSVC that is malformed is passed over (RFC 7838 section 4)'
+const REQUIRED = 'a server that requires HTTP/1.1 is asked by it (RFC 9113 section 7)'
+
+/** Rules of HTTP/2 that a server broke, at undici's calls and at sessions of node:http2 alike. */
+const BROKEN = {
+  'violations: *a head with a name with a space': { reason: NO_NAME, of: ['first: '], programs: 3 },
+  'violations: *a head with an empty name': { reason: NO_NAME, of: ['first: '], programs: 3 },
+  'violations: *a head with a value with *': { reason: DANGEROUS, of: ['first: '], programs: 6 },
+  'violations: *a head behind DATA': { reason: STREAM, programs: 3 },
+  'violations: *a head that is none, but DATA that ends*': { reason: STREAM, programs: 6 },
+  'violations: *a head and more than its content-length*': { reason: STREAM, programs: 6 },
+  'violations: *DATA with padding of all and more before the head': { reason: STREAM, of: ['first: '], programs: 2 },
+  'violations: *PRIORITY of four bytes *': { reason: STREAM, programs: 4 },
+  'violations: *WINDOW_UPDATE * on the stream *': { reason: STREAM, programs: 8 },
+  'violations: *3,000 pieces without a byte before the head': { reason: STREAM, of: ['session: error', 'first: ', 'second: error', 'second: failed', 'events: '], programs: 2 },
+  'violations: *a head and * behind its end': { reason: BEHIND_END, programs: 6 },
+  'violations: *a head that depends on itself': { reason: PRIORITIES, of: ['first: '], programs: 3 },
+  'violations: *PRIORITY on *': { reason: PRIORITIES, programs: 8 },
+  'violations: *SETTINGS of 100 settings *': { reason: NO_RULE, programs: 4 },
+  'violations: *ALTSVC *': { reason: NO_RULE, programs: 8 }
+}
+
 /** By set; the sets of node:http over TLS follow. */
 export const differences = {
   'connect generated': {
+    ...BROKEN,
+    'violations: PUSH_PROMISE *': { reason: PUSH, programs: 2 },
     'calls: session, *, request, signal, *': { reason: 'a request with a signal that is none begins no stream', of: ['process: uncaughtException'], programs: 60 },
     'calls: session, connecting, setNextStreamID, *': { reason: UNCONNECTED, of: ['call: setNextStreamID'], programs: 8 },
     'calls: session, connecting, setLocalWindowSize, *': { reason: UNCONNECTED, of: ['call: setLocalWindowSize'], programs: 8 },
@@ -257,6 +284,19 @@ export const differences = {
     'redirects: * to no URL, follow': { reason: WHY, of: ['fetch: failed'], programs: 7 }
   },
   'client generated': {
+    ...BROKEN,
+    'violations: *PING that acknowledges nothing *': { reason: NO_RULE, programs: 4 },
+    'violations: *3,000 PINGs *': { reason: 'PINGs have a budget: node takes any number of them', programs: 4 },
+    'violations: *a head with two content-lengths': { reason: FRAMING, of: ['first: failed'], programs: 3 },
+    'violations: *a head that ends, with a content-length': { reason: FRAMING, of: ['first: failed'], programs: 3 },
+    'violations: *a head of 200 kB': { reason: 'a head of more CONTINUATION frames than are allowed ends its connection, and every request on it with the same error', of: ['first: failed'], programs: 3 },
+    'violations: *RST_STREAM with NO_ERROR in the body': { reason: RESET_BODY, of: ['first: '], programs: 2 },
+    'violations: *RST_STREAM with CANCEL in the body': { reason: RESET_BODY, of: ['first: '], programs: 2 },
+    'violations: *RST_STREAM with HTTP_1_1_REQUIRED *': { reason: REQUIRED, programs: 4 },
+    'violations: *GOAWAY with HTTP_1_1_REQUIRED *': { reason: REQUIRED, programs: 8 },
+    'violations: *GOAWAY with NO_ERROR behind the first stream *': { reason: 'what a GOAWAY leaves out goes on another connection at once: with undici it waits for the requests that are left', of: ['second: ', 'server: '], programs: 4 },
+    'violations: *GOAWAY with REFUSED_STREAM *': { reason: 'the last stream of a GOAWAY says what was left out, and not its code (RFC 9113 section 6.8)', programs: 8 },
+    'violations: *GOAWAY behind more streams than before *': { reason: 'the event says by which rule the connection has ended', of: ['events: '], programs: 4 },
     'proxies: *: an interim head first, *': { reason: 'interim heads come before the answer, also of a proxy (RFC 9110 section 15.2)', of: ['client: ', 'proxy: ', 'origin: '], programs: 14 },
     'tunnels: *: an interim head first': { reason: 'interim heads come before the answer (RFC 9110 section 15.2): undici takes one for the answer', of: ['client: '], programs: 12 },
     'proxies: *: an end *the head, *': { reason: PROXY_WHY, of: ['client: first', 'proxy: '], programs: 42 },

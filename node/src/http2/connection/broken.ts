@@ -7,6 +7,7 @@ import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { UpgradeBytes } from '../compat/upgrade'
 import { later } from '../callbacks/later'
 import { ALERTS, hasNewNames } from '../../errors/failures'
+import { nghttp2Error } from '../../errors/nghttp2'
 import { coded, OPENSSL, ofOpenSsl } from '../codes'
 import type { Socket } from './socket'
 
@@ -29,16 +30,6 @@ const REASONS: Record<string, string> = {
   HPE_HEADER_OVERFLOW: 'Header overflow'
 }
 
-/** The errors of nghttp2 that end a session, by their numbers without the sign. */
-const SESSION_ERRORS: Record<number, string> = {
-  505: 'Protocol error',
-  524: 'Flow control error',
-  902: 'The user callback function failed',
-  903: 'Received bad client magic byte string',
-  904: 'Flooding was detected in this HTTP/2 session, and it must be closed'
-}
-/** The addon's number for a peer that broke too many streams, which nghttp2 has none for. */
-const STREAM_ERRORS = 1
 const BAD_REQUEST = 400
 /** The codes of OpenSSL for bytes that begin no record of TLS: older and newer. */
 const NO_RECORD = 'ERR_SSL_WRONG_VERSION_NUMBER'
@@ -86,8 +77,8 @@ export function transportError (code: string): ClientError {
 
 /** The error of a session whose peer broke HTTP/2. */
 export function brokenSession (number: number): Error {
-  if (number === STREAM_ERRORS) return Object.assign(coded(Error, 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES', 'Too many invalid HTTP/2 frames'), { errno: -number })
-  return Object.assign(coded(Error, 'ERR_HTTP2_ERROR', SESSION_ERRORS[number] ?? SESSION_ERRORS[505]!), { errno: -number })
+  const { code, text, errno } = nghttp2Error(number)
+  return Object.assign(coded(Error, code, text), { errno })
 }
 
 /** The whole response to a request that is not passed on; `code`: llhttp's. */

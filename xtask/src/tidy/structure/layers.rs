@@ -145,7 +145,7 @@ const NATIVE: &[(&str, &[&str])] = &[
         &["channel", "client", "failure", "platform", "server"],
     ),
     // The names and texts of events are those of servers.
-    ("session", &["channel", "platform", "server"]),
+    ("session", &["channel", "failure", "platform", "server"]),
     (
         "environment",
         &[

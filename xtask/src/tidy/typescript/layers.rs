@@ -12,6 +12,7 @@ pub(super) const ROWS: &[&str] = &[
     "node_version",
     "syntax",
     "errors/near",
+    "errors/nghttp2",
     "open",
     "errors/stories",
     "errors",
