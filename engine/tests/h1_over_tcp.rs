@@ -214,6 +214,42 @@ fn a_streamed_body_without_length_is_chunked() {
     assert!(answer.contains("one") && answer.contains("two"), "{answer}");
 }
 
+/// Its client could not know that they are the bytes of a coding.
+#[test]
+fn a_transfer_coding_that_a_handler_names_goes_in_front_of_chunked() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |request: Request<Body>| {
+            let codings = request.uri().path()[1..].split('+');
+            let body = Full::new(Bytes::from("zipped"));
+            codings
+                .fold(Response::builder(), |response, coding| {
+                    response.header("transfer-encoding", coding.replace('.', ", "))
+                })
+                .body(body)
+                .unwrap()
+        }))
+        .unwrap();
+    for (named, line) in [
+        ("gzip", "gzip, chunked"),
+        ("gzip.chunked", "gzip, chunked"),
+        ("x-a.gzip+chunked", "x-a, gzip, chunked"),
+    ] {
+        let mut peer = Peer::connect(running.local_addr());
+        peer.sends(format!("GET /{named} HTTP/1.1\r\nhost: a\r\n\r\n"));
+        let answer = peer.receives_until("\r\n0\r\n\r\n");
+        let fields = answer.matches("transfer-encoding").count();
+        assert_eq!(fields, 1, "{answer}");
+        let line = format!("\r\ntransfer-encoding: {line}\r\n");
+        assert!(answer.contains(&line), "{answer}");
+        assert!(!answer.contains("content-length"), "{answer}");
+        assert!(answer.contains("\r\n6\r\nzipped\r\n"), "{answer}");
+    }
+    let mut peer = Peer::connect(running.local_addr());
+    peer.sends("GET /chunked HTTP/1.1\r\nhost: a\r\n\r\n");
+    let answer = peer.receives_until("zipped");
+    assert!(answer.contains("content-length: 6\r\n"), "{answer}");
+}
+
 #[test]
 fn a_body_that_fails_never_looks_whole() {
     let running = Server::bind("127.0.0.1:0")

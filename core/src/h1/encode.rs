@@ -1,8 +1,8 @@
 //! Writes heads, chunks and trailers as bytes. All of them passed the validator, so no value holds
 //! a line end and no response can be split (RFC 9110 section 5.5).
 //!
-//! Framing fields are ours: the owner's `transfer-encoding` is never copied, `content-length`
-//! only where it may stand, and `connection` is replaced when the connection closes.
+//! Framing fields are ours: the owner's `transfer-encoding` is written where the body is chunked, which is its last coding,
+//! `content-length` only where it may stand, and `connection` is replaced when the connection closes.
 
 use super::proxy::Proxy;
 use crate::error::Violation;
@@ -236,9 +236,18 @@ fn field_lines<'a>(
     persist: Persist,
     own: &OwnLines,
 ) {
+    let mut codings = Vec::new();
     for (name, field) in fields {
         match field.token {
-            Some(Token::TRANSFER_ENCODING) => continue,
+            Some(Token::TRANSFER_ENCODING) => {
+                let named = field.value.split(|byte| *byte == b',');
+                codings.extend(
+                    named
+                        .map(<[u8]>::trim_ascii)
+                        .filter(|coding| is_other(coding)),
+                );
+                continue;
+            }
             Some(Token::CONTENT_LENGTH) if announce != Announce::AsGiven => continue,
             Some(Token::CONNECTION) if persist == Persist::Close => continue,
             _ => {}
@@ -248,8 +257,18 @@ fn field_lines<'a>(
     match announce {
         Announce::AsGiven | Announce::Nothing => {}
         Announce::Empty => out.extend_from_slice(own.empty),
-        Announce::Chunked => out.extend_from_slice(own.chunked),
+        Announce::Chunked if codings.is_empty() => out.extend_from_slice(own.chunked),
+        Announce::Chunked => {
+            // In one line: some recipients read the first one alone.
+            codings.push(b"chunked");
+            line(out, b"transfer-encoding", &codings.join(&b", "[..]));
+        }
     }
+}
+
+/// Whether a transfer coding is one of the owner's.
+fn is_other(coding: &[u8]) -> bool {
+    !coding.is_empty() && !coding.eq_ignore_ascii_case(b"chunked")
 }
 
 /// The line of a head about its connection; `sends_connection`: it has such a field of its own, which counts unless the

@@ -114,6 +114,7 @@ fn copy_fields_but(
 /// Which of the server's own fields the handler has set.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HandlerFields {
+    /// Where the body has transfer codings, nothing says its length (RFC 9112 section 6.2).
     length: bool,
     date: bool,
     alt_svc: bool,
@@ -139,7 +140,12 @@ impl HandlerFields {
             Token::CONTENT_LENGTH => self.length = true,
             Token::DATE => self.date = true,
             Token::ALT_SVC => self.alt_svc = true,
-            Token::TRANSFER_ENCODING => return false,
+            // Codings of the body's bytes, which the machine names in front of its own.
+            Token::TRANSFER_ENCODING => {
+                let is_coded = version == Version::Http11 && names_coding(value);
+                self.length |= is_coded;
+                return is_coded;
+            }
             Token::CONNECTION | Token::KEEP_ALIVE | Token::PROXY_CONNECTION | Token::UPGRADE => {
                 return is_http1;
             }
@@ -148,6 +154,14 @@ impl HandlerFields {
         }
         true
     }
+}
+
+/// Whether a value of transfer-encoding names another coding than chunked.
+fn names_coding(value: &[u8]) -> bool {
+    let codings = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    codings
+        .into_iter()
+        .any(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"chunked"))
 }
 
 /// The fields that a server adds to a response head where the handler has not set them.
