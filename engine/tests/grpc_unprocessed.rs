@@ -101,9 +101,17 @@ fn a_call_that_the_peer_left_unprocessed_is_sent_again_and_no_other_is() {
         peer.answers_in_part(stream);
         peer.resets(stream, 7);
     };
-    let large: &[u8] = vec![0; 100_000].leak();
-    let rows: [(&str, React, &'static [u8], Code, bool); 6] = [
+    let long: &[u8] = vec![0; 256 * 1024].leak();
+    let too_long: &[u8] = vec![0; 256 * 1024 + 1].leak();
+    let rows: [(&str, React, &'static [u8], Code, bool); 7] = [
         ("GOAWAY below it", goes_away, MESSAGE, Code::Ok, true),
+        (
+            "GOAWAY below as much as is kept",
+            goes_away,
+            long,
+            Code::Ok,
+            true,
+        ),
         ("REFUSED_STREAM", refuses, MESSAGE, Code::Ok, true),
         (
             "GOAWAY that includes it, and CANCEL",
@@ -116,7 +124,7 @@ fn a_call_that_the_peer_left_unprocessed_is_sent_again_and_no_other_is() {
         (
             "GOAWAY below a body that is not kept",
             goes_away,
-            large,
+            too_long,
             Code::Unavailable,
             false,
         ),
@@ -129,8 +137,9 @@ fn a_call_that_the_peer_left_unprocessed_is_sent_again_and_no_other_is() {
         ),
     ];
     for (name, react, message, code, comes_again) in rows {
+        // The frame with which it came again.
         let body = match comes_again {
-            true => message,
+            true => &message[..message.len().min(16_384)],
             false => b"",
         };
         assert_eq!(

@@ -122,7 +122,7 @@ fn a_call_over_http_3_that_the_peer_left_unprocessed_is_sent_again_and_no_other_
     const GOES_AWAY_ABOVE: &[End] = &[End::Goaway(4)];
     const CANCELS: &[End] = &[End::Reset(CANCELLED)];
     let foreign = h3::frame(h3::HEADERS, &h3::section(&[FOREIGN]));
-    let large: &[u8] = vec![0; 100_000].leak();
+    let large: &[u8] = vec![0; 256 * 1024 + 1].leak();
     let rows: [Row<'_>; 6] = [
         ("GOAWAY below it", b"", GOES_AWAY, MESSAGE, Code::Ok, true),
         ("H3_REQUEST_REJECTED", b"", REJECTS, MESSAGE, Code::Ok, true),

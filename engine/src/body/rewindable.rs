@@ -8,8 +8,9 @@ use http_body::{Body as _, Frame, SizeHint};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// Bytes that are kept of one body: the first message of most calls. A body that has given more cannot be sent again.
-const KEPT_BYTES_MAX: usize = 64 * 1024;
+/// Bytes that are kept of one body, as many as gRPC's own libraries keep of a call. A body that has given more cannot be
+/// sent again.
+const KEPT_BYTES_MAX: usize = 256 * 1024;
 
 /// The pieces that were read, and the rest.
 pub(super) struct Rewindable {

@@ -12,7 +12,7 @@ use tower_service::Service;
 /// The service that a generated client of tonic takes in place of a channel.
 ///
 /// A call that the server says it has not processed (behind the last stream of a GOAWAY, or refused) is sent again, as
-/// gRPC's transparent retries are, where no part of a response has come and its messages so far are 64 KiB at most.
+/// gRPC's transparent retries are, where no part of a response has come and its messages so far are 256 KiB at most.
 ///
 /// Calls say `grpc-rust-trunkline/VERSION` as their `user-agent`, unless they or
 /// [`ClientBuilder::user_agent`](crate::client::ClientBuilder::user_agent) say another.
