@@ -46,8 +46,10 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
     override listen (...args: any[]): this { return ownListen(Base.prototype.listen as Listener, this, args) as this }
 
     /** Called by node's `listen` after it has parsed its arguments. */
-    _listen2 (address: string | null, port: number | null, _family: number | null, backlog: number, fd?: number): void {
+    _listen2 (address: string | null, port: number | null, family: number | null, backlog: number, fd?: number): void {
       const server = this as unknown as Bare
+      // Node says the address that it listens on where it was given none.
+      server._connectionKey = `${address === null ? 6 : family}:${address ?? '::'}:${port}`
       const { http1Owner } = server
       // Node has put one here that it knows for one of TCP. It may accept already, and its connections are
       // the engine's from here on; one of a path is kept, because its file goes with it.

@@ -9,6 +9,8 @@ import type { AcceptedHandle, CompatServer } from './compat_server'
 /** Private members of `net.Server`, as far as they are needed here. */
 export interface Bare extends net.Server {
   _handle: unknown
+  /** The family, address and port that were asked for, of which programs read the port. */
+  _connectionKey?: string
   /** `unref` was called, perhaps before there was a handle. */
   _unref?: boolean
   _emitCloseIfDrained: () => void

@@ -151,6 +151,11 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   /** Bytes of the body that wait here or on their way. */
   get unsent (): number { return this.exchange.pending + this.kept }
 
+  get incoming (): Request | null { return this.isFinished && this.request.readableEnded ? null : this.request }
+
+  /** An answer that is written by hand waits in its socket. */
+  get awaited (): number { return this.raw === undefined ? this.unsent : 0 }
+
   private get kept (): number { return this.pieces.reduce((sum, piece) => sum + piece.length, 0) }
 
   private plan (): void {

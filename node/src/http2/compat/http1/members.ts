@@ -4,8 +4,12 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 
 /** The exchange of a response, as its socket needs it. */
 export interface PendingAnswer {
+  /** The request, until it is whole and has been answered. */
+  readonly incoming: IncomingMessage | null
   /** Bytes of the body that wait here or on their way. */
   readonly unsent: number
+  /** Those of them that the socket itself does not have. */
+  readonly awaited: number
   /** Before its socket is destroyed: sends a head that was asked for, and calls back the writers of an answer that went as one message. */
   settle: () => void
   /** Ends the request of an answer that is not whole, whose socket closes. */
@@ -41,7 +45,8 @@ export interface Response extends ServerResponse {
   _send: (data: string | Buffer, encoding?: BufferEncoding | null, done?: (() => void) | null) => boolean
   _writeRaw: (data: string, encoding: unknown, done?: () => void) => boolean
   _finish: () => void
-  [carried]: PendingAnswer
+  /** Undefined: it is a response that a program made and assigned to its socket. */
+  [carried]?: PendingAnswer
 }
 
 /** The classes of requests and responses, by the options of node:http. */

@@ -1,8 +1,10 @@
 // The sockets of requests and responses in the form of node:http: timeouts and listeners follow the request in progress, and a
 // socket that the server has left is the program's alone.
 
+import type { IncomingMessage } from 'node:http'
 import { coded } from '../../codes'
 import { Socket } from '../../connection/socket'
+import { writableLengthOf } from '../../stream/lazy_duplex'
 import { carried, type PendingAnswer, type EndNotifier, type Response } from './members'
 
 const HTTP2 = 20
@@ -33,6 +35,13 @@ export class Stage extends Socket {
   private $isLimited = false
   /** Those under TLS have another class beside this one. */
   $isStage = true
+
+  /** Programs read the newest request of a connection there: `socket.parser.incoming`. */
+  get parser (): { readonly incoming: IncomingMessage | null } | null {
+    return this.$isStage ? { incoming: (this.$newest ?? this).$answering?.incoming ?? null } : null
+  }
+
+  set parser (value) { Object.defineProperty(this, 'parser', { value, writable: true, enumerable: true, configurable: true }) }
 
   static is (socket: Socket): socket is Stage { return (socket as { $isStage?: boolean }).$isStage === true }
 
@@ -82,7 +91,7 @@ export class Stage extends Socket {
   }
 
   /** Those of the response in progress count that the connection has not written yet. */
-  override get bytesWritten (): number { return super.bytesWritten + (this._httpMessage?.[carried].unsent ?? 0) }
+  override get bytesWritten (): number { return super.bytesWritten + (this._httpMessage?.[carried]?.unsent ?? 0) }
 
   override _write (chunk: Buffer, encoding: unknown, done: (error?: Error) => void): void {
     if (!this.$isCarrying) this.$answering?.answerByHand()
@@ -91,7 +100,7 @@ export class Stage extends Socket {
 
   /** An answer that was given whole goes, also where its socket is destroyed in the same turn: as with node `finish` comes before `close`. */
   override _destroy (error: Error | null, done: (error: Error | null) => void): void {
-    this._httpMessage?.[carried].settle()
+    this._httpMessage?.[carried]?.settle()
     super._destroy(error, done)
   }
 
@@ -125,7 +134,7 @@ export class Stage extends Socket {
     else super.$closeLater(call)
   }
 
-  protected override $onClose (): void { this._httpMessage?.[carried].abandon() }
+  protected override $onClose (): void { this._httpMessage?.[carried]?.abandon() }
 
   override setEncoding (): never { throw coded(Error, 'ERR_HTTP_SOCKET_ENCODING', 'Changing the socket encoding is not allowed per RFC7230 Section 3.') }
 
@@ -147,6 +156,11 @@ export class Stage extends Socket {
 }
 
 Object.defineProperty(Stage.prototype, 'constructor', { value: Socket.prototype.constructor, writable: true, configurable: true })
+/** Bytes of the response in progress count that the connection has not taken: by them programs know a client that does not read. */
+Object.defineProperty(Stage.prototype, 'writableLength', {
+  get (this: Stage): number { return (writableLengthOf.get!.call(this) as number) + (this._httpMessage?.[carried]?.awaited ?? 0) },
+  configurable: true
+})
 
 /** A response that is destroyed with an error destroys its socket with it, as `pipeline` does: that is
  * the connection's affair, as on servers of node:http, and not uncaught. */
