@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use percent_encoding::percent_decode_str;
+use std::convert::Infallible;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use tower_http::services::ServeDir;
@@ -100,24 +101,11 @@ impl Files {
         let page = (self.policy.spa && is_route(path)).then(|| page_request(&request));
         let mut request = request.map(|_| http_body_util::Empty::<bytes::Bytes>::new());
         collapse_slashes(request.uri_mut());
-        // RFC 9110 section 14.2: a server may ignore a range; of several we give the whole.
-        let several = |range: &HeaderValue| range.as_bytes().contains(&b',');
-        if request.headers().get(header::RANGE).is_some_and(several) {
-            request.headers_mut().remove(header::RANGE);
-        }
         let mut reader = ServeDir::with_backend("", disk.clone())
             .precompressed_br()
             .precompressed_gzip()
             .precompressed_zstd();
-        let if_range = request.headers_mut().remove(header::IF_RANGE);
-        let whole = ranged_as_whole(&request);
-        let Ok(mut response) = reader.call(request).await;
-        if let Some(whole) = whole
-            && !is_of_version(response.headers(), if_range.as_ref())
-        {
-            let Ok(again) = reader.call(whole).await;
-            response = again;
-        }
+        let mut response = read_range(&mut reader, request).await;
         if let Some(page) = page
             && response.status() == StatusCode::NOT_FOUND
         {
@@ -208,15 +196,80 @@ fn page_request<B>(request: &Request<B>) -> Request<http_body_util::Empty<bytes:
     page
 }
 
-/// Makes a request for a range one like it for all of the file.
-fn ranged_as_whole<B: Default>(request: &Request<B>) -> Option<Request<B>> {
+/// The answer of a reader of files to a request that may have conditions and a range.
+async fn read_range<B: Default, O>(
+    reader: &mut impl Service<Request<B>, Response = Response<O>, Error = Infallible>,
+    mut request: Request<B>,
+) -> Response<O> {
+    let is_suffix = take_range(request.headers_mut());
+    let if_range = request.headers_mut().remove(header::IF_RANGE);
+    let whole = ranged_as(&request, None);
+    let from_start = ranged_as(&request, Some("bytes=0-")).filter(|_| is_suffix);
+    let Ok(mut response) = reader.call(request).await;
+    // RFC 9110 section 14.1.2: the last 100 bytes of a file that has 10 are all of it.
+    if response.status() == StatusCode::RANGE_NOT_SATISFIABLE
+        && let Some(from_start) = from_start
+    {
+        let Ok(again) = reader.call(from_start).await;
+        response = again;
+    }
+    if let Some(whole) = whole
+        && !is_of_version(response.headers(), if_range.as_ref())
+    {
+        let Ok(again) = reader.call(whole).await;
+        response = again;
+    }
+    response
+}
+
+/// Makes a request for a range one like it for another one, or for all of the file.
+fn ranged_as<B: Default>(request: &Request<B>, range: Option<&'static str>) -> Option<Request<B>> {
     request.headers().get(header::RANGE)?;
-    let mut whole = Request::new(B::default());
-    whole.method_mut().clone_from(request.method());
-    whole.uri_mut().clone_from(request.uri());
-    whole.headers_mut().clone_from(request.headers());
-    whole.headers_mut().remove(header::RANGE);
-    Some(whole)
+    let mut other = Request::new(B::default());
+    other.method_mut().clone_from(request.method());
+    other.uri_mut().clone_from(request.uri());
+    other.headers_mut().clone_from(request.headers());
+    match range.map(HeaderValue::from_static) {
+        Some(range) => drop(other.headers_mut().insert(header::RANGE, range)),
+        None => drop(other.headers_mut().remove(header::RANGE)),
+    }
+    Some(other)
+}
+
+/// Digits of a position that no file has.
+const POSITION_DIGITS_MAX: usize = 18;
+
+/// Puts a range into the form that the reader of files knows. One of another unit than bytes counts for nothing, and of
+/// several all of the file is given (RFC 9110 section 14.2). True: it is the last bytes of the file, of any number but 0.
+fn take_range(fields: &mut HeaderMap) -> bool {
+    let Some(range) = fields.remove(header::RANGE) else {
+        return false;
+    };
+    let Some((unit, range)) = range.to_str().unwrap_or_default().split_once('=') else {
+        return false;
+    };
+    // The names of units are case-insensitive (section 14.1).
+    if !unit.trim().eq_ignore_ascii_case("bytes") || range.contains(',') {
+        return false;
+    }
+    let range = range.trim();
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let range = match range.split_once('-') {
+        // A last position behind the end is the end.
+        Some((first, last))
+            if last.len() > POSITION_DIGITS_MAX && is_number(last) && !first.is_empty() =>
+        {
+            format!("bytes={first}-")
+        }
+        _ => format!("bytes={range}"),
+    };
+    let last_bytes = range.strip_prefix("bytes=-");
+    let is_suffix = last_bytes
+        .is_some_and(|count| is_number(count) && count.bytes().any(|digit| digit != b'0'));
+    if let Ok(range) = HeaderValue::try_from(range) {
+        fields.insert(header::RANGE, range);
+    }
+    is_suffix
 }
 
 /// Whether an answer to a range is of the version that the client has a part of (RFC 9110 section 13.1.5), and of a

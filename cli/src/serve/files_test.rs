@@ -109,6 +109,40 @@ async fn an_empty_file_has_no_range_and_is_given_whole() {
 }
 
 #[tokio::test]
+async fn ranges_are_read_as_rfc_9110_has_them() {
+    let folder = Folder::new("forms");
+    std::fs::write(folder.0.join("root/none.txt"), "").expect("written");
+    let files = folder.files();
+    let (part, whole) = (StatusCode::PARTIAL_CONTENT, StatusCode::OK);
+    let unsatisfiable = StatusCode::RANGE_NOT_SATISFIABLE;
+    for (range, status, text) in [
+        ("bytes=-2", part, "lo"),
+        ("bytes=-5", part, "hello"),
+        ("bytes=-6", part, "hello"),
+        ("bytes=-99999999999999999999", part, "hello"),
+        ("bytes=-0", unsatisfiable, ""),
+        ("bytes=3-99999999999999999999", part, "lo"),
+        ("bytes=5-", unsatisfiable, ""),
+        ("bytes=2-1", unsatisfiable, ""),
+        ("Bytes=1-2", part, "el"),
+        ("bytes= 1-2", part, "el"),
+        ("items=1-2", whole, "hello"),
+        ("bytes", whole, "hello"),
+        ("", whole, "hello"),
+    ] {
+        let (got, headers, body) = ask(&files, "/a.txt", Some(("range", range))).await;
+        assert_eq!((got, body.as_str()), (status, text), "{range}");
+        let has_part = headers.contains_key("content-range");
+        assert_eq!(has_part, status != whole, "{range}");
+    }
+    for range in ["bytes=0-0", "bytes=-1", "bytes=-99", "bytes=0-"] {
+        let (status, headers, _) = ask(&files, "/none.txt", Some(("range", range))).await;
+        assert_eq!(status, whole, "{range}");
+        assert!(!headers.contains_key("content-range"), "{range}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_not_there_is_said_in_words_and_what_has_not_changed_varies_as_the_file() {
     let folder = Folder::new("missing");
     let files = folder.files();
