@@ -1,20 +1,26 @@
-// An unordered set of open exchanges, with constant-time removal.
+// The open exchanges, with constant-time removal; a loop over them goes in the order in which they began.
 
 /** A member of such a set. */
 export interface Tracked {
   /** Its index in the set, kept by the set. */
   $index: number
+  /** Its place in the order, kept by the set. */
+  $order: number
 }
 
 /** Not a Set: things come and go all the time, and each table that a Set has outgrown refers to the next.
  * V8 keeps them all, with what was in them, until a full collection. */
 export class Open<T extends Tracked> implements Iterable<T> {
   private readonly all: T[] = []
+  private added = 0
 
   get size (): number { return this.all.length }
 
   /** One that is not among them. */
-  add (one: T): void { one.$index = this.all.push(one) - 1 }
+  add (one: T): void {
+    one.$order = ++this.added
+    one.$index = this.all.push(one) - 1
+  }
 
   delete (one: T): void {
     if (this.all[one.$index] !== one) return
@@ -24,5 +30,6 @@ export class Open<T extends Tracked> implements Iterable<T> {
     last.$index = one.$index
   }
 
-  [Symbol.iterator] (): Iterator<T> { return this.all.values() }
+  /** Goes over those that are open now, also where the loop removes some. */
+  [Symbol.iterator] (): Iterator<T> { return this.all.toSorted((one, other) => one.$order - other.$order).values() }
 }

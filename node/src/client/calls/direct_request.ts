@@ -41,6 +41,7 @@ export interface RequestExtras {
 export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   number = 0
   $index = 0
+  $order = 0
   /** The origin's requests, of which it is one while it is under way. */
   load: Load | null = null
   upload: Upload | null = null

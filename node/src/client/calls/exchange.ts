@@ -43,6 +43,7 @@ class RequestController {}
 export class Exchange implements DispatchController, ExchangeCallbacks, Tracked {
   number = 0
   $index = 0
+  $order = 0
   /** The origin's requests, of which it is one while it is under way. */
   load: Load | null = null
   upload: Upload | null = null

@@ -102,6 +102,7 @@ function terminated (cause: unknown): TypeError { return new TypeError('terminat
 export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   number = 0
   $index = 0
+  $order = 0
   /** The origin's requests, of which it is one while it is under way. */
   load: Load | null = null
   upload: Upload | null = null

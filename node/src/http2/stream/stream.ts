@@ -41,6 +41,7 @@ type Own = 'readable' | 'writableLength' | 'destroyed' | 'closed' | 'pending' | 
 export interface ServerHttp2Stream extends Omit<Duplex, Own> {}
 export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream, Tracked {
   $index = 0
+  $order = 0
   $of: ServerHttp2Session | undefined
   private $body: Intake | undefined
   private $ownFace: Face | null = null

@@ -1,0 +1,64 @@
+// Requests of which some are answered and some are held x dispatcher x version x how the dispatcher ends when nothing moves any more: the order in
+// which the requests end.
+import { VERSIONS, originOf } from '../origins.mjs'
+import { turns } from '../stage.mjs'
+
+/** `a`: is answered; `h`: is held until its dispatcher ends. */
+const REQUESTS = ['hhhh', 'ahhh', 'aahhhh', 'ahahahhh', 'aaaaahhhhh']
+const ANSWERS = { a: 'a text', h: 'no head' }
+const KINDS = {
+  Client: (module, origin, options) => new module.Client(origin, options),
+  'Client, pipelining 3': (module, origin, options) => new module.Client(origin, { ...options, pipelining: 3 }),
+  'Pool of 2': (module, origin, options) => new module.Pool(origin, { ...options, connections: 2 }),
+  Agent: (module, origin, options) => new module.Agent(options)
+}
+const ENDS = { destroy: dispatcher => dispatcher.destroy(), 'destroy with an error': dispatcher => dispatcher.destroy(new Error('over')) }
+const FACES = ['promises', 'callbacks', 'handlers']
+const known = error => [error.name, error.code, error.message].join(' ')
+
+const programs = {}
+for (const version of ['h1', 'h2']) {
+  for (const [kind, make] of Object.entries(KINDS)) {
+    // With undici connections of HTTP/1.1 end one by one, the last one first.
+    if (version === 'h2' ? kind.includes('pipelining') : !kind.startsWith('Client')) continue
+    for (const requests of REQUESTS) {
+      for (const [end, act] of Object.entries(ENDS)) {
+        for (const face of FACES) {
+          programs[`${version}, ${kind}, ${requests}: ${end}, ${face}`] = async (module, stage) => {
+            const log = stage.log('client')
+            let answered = 0
+            let arrived = 0
+            const { origin, path } = await originOf(version, () => { arrived++ })
+            const dispatcher = stage.own(make(module, origin, VERSIONS[version]))
+            const read = body => body.text().then(() => { answered++ })
+            const all = [...requests].map((kind, at) => {
+              const options = { origin, method: 'GET', path: path(ANSWERS[kind]) }
+              if (face === 'promises') return dispatcher.request(options).then(({ body }) => read(body), error => { log(at, known(error)) })
+              return new Promise(resolve => {
+                if (face === 'callbacks') {
+                  dispatcher.request(options, (error, answer) => {
+                    if (error !== null) return resolve(log(at, known(error)))
+                    resolve(read(answer.body))
+                  })
+                  return
+                }
+                dispatcher.dispatch(options, {
+                  onRequestStart () {}, onResponseStart () {}, onResponseData () {}, onResponseEnd () { answered++; resolve() },
+                  onResponseError (_, error) { resolve(log(at, known(error))) }
+                })
+              })
+            })
+            // Until what can be answered is, and what is held has arrived.
+            const first = requests.indexOf('h')
+            const [answers, arrivals] = version === 'h1' ? [first, first + 1] : [requests.split('a').length - 1, requests.length]
+            while (answered < answers || arrived < arrivals) await turns(1)
+            await turns(20)
+            const over = act(dispatcher).then(() => { log('ended') })
+            await Promise.all([...all, over])
+          }
+        }
+      }
+    }
+  }
+}
+export default programs
