@@ -5,6 +5,7 @@ mod compare;
 mod load;
 mod page;
 mod report;
+mod request;
 mod tally;
 
 use crate::failure::Failure;

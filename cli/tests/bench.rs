@@ -2,7 +2,11 @@
 
 use crate::served::{Folder, Served};
 use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
 
@@ -45,6 +49,83 @@ fn the_requests_of_the_warm_up_are_not_counted() {
     let result = json(&["--warm-up", "1", "-n", "200", "-m", "7", "--http2", &url]);
     assert_eq!(result["answered"], 200, "{result}");
     assert_eq!(result["failed"], serde_json::json!({}), "{result}");
+}
+
+/// Reads a request up to its blank line; `None`: the connection ended.
+fn head(reader: &mut BufReader<&TcpStream>) -> Option<String> {
+    let mut head = String::new();
+    while reader.read_line(&mut head).ok()? > 0 {
+        if head.ends_with("\r\n\r\n") {
+            return Some(head);
+        }
+    }
+    None
+}
+
+/// A server of HTTP/1.1 that ends its connections, on a thread: `answers` requests of each are answered, by the number of the
+/// connection. Gives its URL and the heads that it gets, of each connection.
+fn ending(answers: fn(usize) -> usize) -> (String, Arc<Mutex<Vec<Vec<String>>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("bound"));
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&heads);
+    thread::spawn(move || {
+        for (number, socket) in listener.incoming().flatten().enumerate() {
+            let mut reader = BufReader::new(&socket);
+            seen.lock().expect("not poisoned").push(Vec::new());
+            while let Some(head) = head(&mut reader) {
+                let mut seen = seen.lock().expect("not poisoned");
+                let heads = seen.last_mut().expect("pushed");
+                // The next one gets no answer.
+                if heads.len() == answers(number) {
+                    break;
+                }
+                heads.push(head);
+                let _ = (&socket).write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+            }
+        }
+    });
+    (url, heads)
+}
+
+#[test]
+fn a_connection_that_fails_is_followed_by_another_and_its_request_counts_as_failed() {
+    let (url, _) = ending(|number| if number % 3 == 1 { 0 } else { 4 });
+    let output = bench(&["-n", "20", "--http1.1", "--json", "-", &url]);
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
+    let failed = result["failed"].as_object().expect("reasons");
+    let failed: u64 = failed.values().filter_map(Value::as_u64).sum();
+    let answered = result["answered"].as_u64().expect("a number");
+    assert_eq!(answered + failed, 20, "{result}");
+    // Four or five of the 20 came to a connection behind its last answer.
+    assert!((15..=16).contains(&answered), "{result}");
+    // A server that answers none gets a few connections.
+    let (url, heads) = ending(|_| 0);
+    let output = bench(&["-n", "20", "--http1.1", "--json", "-", &url]);
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(result["answered"], 0, "{result}");
+    assert!(heads.lock().expect("not poisoned").len() < 10);
+}
+
+#[test]
+fn a_host_and_fields_of_the_connection_are_sent_as_they_are_given() {
+    let (url, heads) = ending(|_| 9);
+    let flags = ["-H", "Host: site.test:81", "-H", "connection: close"];
+    let flags = [&flags[..], &["-n", "2", "--http1.1", "--json", "-", &url]].concat();
+    let output = bench(&flags);
+    assert!(output.status.success(), "{output:?}");
+    let heads = heads.lock().expect("not poisoned").concat();
+    assert_eq!(heads.len(), 2);
+    for head in heads {
+        assert!(head.contains("\r\nhost: site.test:81\r\n"), "{head}");
+        assert!(head.contains("\r\nconnection: close\r\n"), "{head}");
+        assert_eq!(head.to_lowercase().matches("host:").count(), 1, "{head}");
+    }
+    let refused = bench(&["-H", "connection: close", "--http2", &url]);
+    let printed = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(printed.contains("--http1.1"), "{printed}");
 }
 
 #[test]

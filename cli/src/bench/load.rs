@@ -3,7 +3,7 @@
 
 use super::report::Outcome;
 use super::tally::Tally;
-use super::{Plan, Protocol};
+use super::{Plan, Protocol, request};
 use crate::failure::Failure;
 use crate::system::cpu_time;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,11 +13,14 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use trunkline::client::{Client, ClientTls, Direct, DirectTurn, Next, Protocols};
 use trunkline::core::error::Misuse;
-use trunkline::core::http::{Event, Fields, RequestHead, StreamId, Token, Version};
+use trunkline::core::http::{Event, RequestHead, StreamId, Version};
 use trunkline::{Limits, Windows};
 
 /// How often the progress bar is drawn.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
+
+/// The pauses in front of connections behind one that has brought no answer.
+const PAUSES_MS: [u64; 5] = [10, 30, 100, 300, 1000];
 
 /// State that all connections share; one thread drives them.
 struct Shared {
@@ -45,7 +48,7 @@ pub(super) async fn run(plan: &Plan, tls: ClientTls) -> Result<Outcome, Failure>
     let bar = progress(plan);
     let (connections, tally) = connections(&client, plan).await?;
     let shared = Rc::new(Shared {
-        head: head(plan)?,
+        head: request::head(plan)?,
         body: plan.body.clone(),
         left: Cell::new(match plan.warm_up {
             Some(_) => u64::MAX,
@@ -158,27 +161,44 @@ async fn phases(
     }
 }
 
-/// Runs one connection, and another after it when the server drains it (servers limit requests per
-/// connection), until nothing is left to send.
+/// Runs one connection, and another after it when it ends, until nothing is left to send: servers limit requests per
+/// connection, and one that fails or starts again is still to be measured. Connections that bring nothing are followed
+/// by a few others alone, behind pauses.
 async fn keep_going(client: Client, url: String, first: Direct, shared: Rc<Shared>) {
-    let mut connection = first;
+    let mut connection = Some(first);
+    let anew = || PAUSES_MS.into_iter().map(Duration::from_millis);
+    let mut pauses = anew();
     loop {
-        let answered = shared.tally.borrow().answered;
-        let mut load = Load::new(Rc::clone(&shared));
-        connection.run(move |turn| load.turn(turn)).await;
-        // A connection that brought nothing would be followed by another like it.
-        if shared.left.get() == 0 || shared.tally.borrow().answered == answered {
+        if let Some(connection) = connection.take() {
+            let served = Rc::new(Cell::new(false));
+            let mut load = Load::new(Rc::clone(&shared), Rc::clone(&served));
+            connection.run(move |turn| load.turn(turn)).await;
+            if served.get() {
+                pauses = anew();
+            } else if shared.left.get() > 0 {
+                match pauses.next() {
+                    Some(pause) => tokio::time::sleep(pause).await,
+                    None => return,
+                }
+            }
+        }
+        if shared.left.get() == 0 {
             return;
         }
         let begun = Instant::now();
-        connection = match client.connect(&url).await {
-            Ok(connection) => {
+        match client.connect(&url).await {
+            Ok(opened) => {
                 shared.tally.borrow_mut().connected(begun.elapsed());
-                connection
+                shared.tally.borrow_mut().connections += 1;
+                connection = Some(opened);
             }
-            Err(error) => return shared.tally.borrow_mut().fail(format!("{error:#}"), 1),
-        };
-        shared.tally.borrow_mut().connections += 1;
+            Err(error) => {
+                let Some(pause) = pauses.next() else {
+                    return shared.tally.borrow_mut().fail(format!("{error:#}"), 1);
+                };
+                tokio::time::sleep(pause).await;
+            }
+        }
     }
 }
 
@@ -235,29 +255,6 @@ fn client(plan: &Plan, tls: ClientTls) -> Result<Client, Failure> {
         .map_err(|error| Failure::usage(format_args!("{error:#}")))
 }
 
-fn head(plan: &Plan) -> Result<RequestHead, Failure> {
-    let mut fields = Fields::new();
-    fields.push(Token::METHOD, plan.method.as_bytes());
-    fields.push(
-        Token::SCHEME,
-        if plan.target.tls { b"https" } else { b"http" },
-    );
-    fields.push(Token::AUTHORITY, plan.target.authority().as_bytes());
-    fields.push(Token::PATH, plan.target.path().as_bytes());
-    fields.push(
-        Token::USER_AGENT,
-        concat!("trunkline/", env!("CARGO_PKG_VERSION")).as_bytes(),
-    );
-    if let Some(body) = &plan.body {
-        fields.push(Token::CONTENT_LENGTH, body.len().to_string().as_bytes());
-    }
-    for (name, value) in &plan.fields {
-        fields.push_named(name.as_str().as_bytes(), value.as_bytes());
-    }
-    RequestHead::from_fields(fields, Version::Http2)
-        .map_err(|violation| Failure::usage(format_args!("the request is invalid: {violation}")))
-}
-
 /// One connection's part of the load.
 struct Load {
     shared: Rc<Shared>,
@@ -267,6 +264,8 @@ struct Load {
     in_flight: u32,
     /// The server takes no more on this connection.
     drained: bool,
+    /// Whether the connection has brought an answer.
+    served: Rc<Cell<bool>>,
 }
 
 struct Open {
@@ -279,12 +278,13 @@ struct Open {
 }
 
 impl Load {
-    fn new(shared: Rc<Shared>) -> Self {
+    fn new(shared: Rc<Shared>, served: Rc<Cell<bool>>) -> Self {
         Self {
             shared,
             open: VecDeque::new(),
             in_flight: 0,
             drained: false,
+            served,
         }
     }
 
@@ -396,6 +396,7 @@ impl Load {
     }
 
     fn answered(&mut self, stream: StreamId, now: Instant) {
+        self.served.set(true);
         if let Some((status, Some(due))) = self.remove(stream) {
             self.shared
                 .tally
