@@ -135,7 +135,7 @@ export class RequestInfo<Data = undefined> {
   reload (options: ReloadOptions<Data>): Server<Data> { return this.server.reload(options) }
   async stop (closeActiveConnections?: boolean): Promise<void> { await this.server.stop(closeActiveConnections) }
   async fetch (input: string | URL | globalThis.Request, init?: RequestInit): Promise<Answered> { return await this.server.fetch(input, init) }
-  closeIdleConnections (): void { this.server.closeIdleConnections() }
+  closeIdleConnections (): number { return this.server.closeIdleConnections() }
   ref (): this { this.server.ref(); return this }
   unref (): this { this.server.unref(); return this }
   get id (): string { return this.server.id }

@@ -231,7 +231,9 @@ export class Server<Data = undefined> {
     if (this.webSockets === null) throw new TypeError('upgrade needs the option websocket of serve')
     if (incoming === undefined || !wantsWebSocket(incoming)) return false
     const { remoteAddress } = incoming.exchange.connection
-    return this.webSockets.accept(upgradedTo(incoming, true), remoteAddress, textOf(options?.headers, null), incoming.setCookies(), options?.data as Data)
+    // Headers that are refused leave the request to its handler.
+    const fields = textOf(options?.headers, null)
+    return this.webSockets.accept(upgradedTo(incoming, true), remoteAddress, fields, incoming.setCookies(), options?.data as Data)
   }
 
   /** Sends a message to every WebSocket that is subscribed to `topic`. */
@@ -268,8 +270,8 @@ export class Server<Data = undefined> {
     return answer
   }
 
-  /** Closes the connections that have no request now. */
-  closeIdleConnections (): void { this.listener.closeIdle() }
+  /** Closes the connections that have no request now; returns how many. */
+  closeIdleConnections (): number { return this.listener.closeIdle() }
 
   async [asyncDispose] (): Promise<void> { await this.close() }
   [dispose] (): void { void this.destroy() }

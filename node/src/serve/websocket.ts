@@ -6,10 +6,11 @@ import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { inspect } from 'node:util'
 import { nearest } from '../errors/near'
 import { pairsOf } from '../fetch/headers/fields'
 import { within } from '../server/scope'
+import { sentCode, sentReason } from './close_frame'
+import { deflateOf } from './deflate'
 import { secondsOf } from './idle'
 import { FileBody } from './web/file_body'
 
@@ -24,7 +25,7 @@ type Data = string | ArrayBufferLike | NodeJS.ArrayBufferView | Blob
 export interface WebSocketHandler<T = undefined> {
   /** The type of `ws.data`, for the compiler alone. */
   data?: T
-  /** Calls come in the order of the events. One that throws or rejects closes its socket with 1011, and the error is written to stderr. */
+  /** Calls come in the order of the events. One that throws or rejects closes its socket with 1011, and the error goes to `error`, or to stderr where there is none. */
   open?: (ws: ServerWebSocket<T>) => void | Promise<void>
   /** A message: a string for text, bytes of the type `binaryType` otherwise. */
   message?: (ws: ServerWebSocket<T>, message: string | Buffer) => void | Promise<void>
@@ -35,6 +36,8 @@ export interface WebSocketHandler<T = undefined> {
   drain?: (ws: ServerWebSocket<T>) => void | Promise<void>
   /** A ping; its pong is sent by itself. */
   ping?: (ws: ServerWebSocket<T>, data: Buffer) => void | Promise<void>
+  /** A handler has failed. */
+  error?: (error: any, ws: ServerWebSocket<T>) => void
   /** A pong. */
   pong?: (ws: ServerWebSocket<T>, data: Buffer) => void | Promise<void>
   /** The most bytes of a message, decompressed; a longer one closes its socket with 1009. Default: 16 MiB. */
@@ -63,7 +66,7 @@ const MIB = 1 << 20
 const DEFAULTS = {
   maxPayloadLength: 16 * MIB, idleTimeout: 120, sendPings: true, backpressureLimit: 16 * MIB, closeOnBackpressureLimit: false, publishToSelf: false, perMessageDeflate: false
 }
-const CALLS = ['open', 'message', 'close', 'drain', 'ping', 'pong']
+const CALLS = ['open', 'message', 'close', 'drain', 'ping', 'pong', 'error']
 const NAMES = ['data', ...CALLS, ...Object.keys(DEFAULTS)]
 /** RFC 6455 section 7.4.1. */
 const GOING_AWAY = 1001
@@ -138,22 +141,6 @@ function bytesOf (data: Data): string | Buffer | Blob {
 }
 
 function lengthOf (data: string | Buffer | Blob): number { return data instanceof Blob ? data.size : Buffer.byteLength(data) }
-
-/** Memory of a compressor, in the words of Bun. */
-const COMPRESSORS = new Set<unknown>([true, false, undefined, null, 'disable', 'shared', 'dedicated', '3KB', '4KB', '8KB', '16KB', '32KB', '64KB', '128KB', '256KB'])
-const isOff = (compressor: unknown): boolean => compressor == null || compressor === false || compressor === 'disable'
-
-/** The options for the package ws. */
-function deflateOf (given: boolean | Record<string, unknown>): boolean | Record<string, unknown> {
-  if (typeof given !== 'object' || !('compress' in given || 'decompress' in given)) return given
-  const { compress, decompress, ...rest } = given
-  for (const [name, value] of Object.entries({ compress, decompress })) {
-    if (!COMPRESSORS.has(value)) throw new TypeError(`websocket.perMessageDeflate.${name} is ${inspect(value)}; it must be a boolean, or one of ${[...COMPRESSORS].filter(word => typeof word === 'string').join(', ')}`)
-  }
-  if (isOff(compress) && isOff(decompress)) return false
-  // Without a compressor a client's compressed messages are read, and none is sent: none is long enough.
-  return { ...rest, ...(isOff(compress) ? { threshold: Infinity } : {}), serverNoContextTakeover: compress !== 'dedicated', clientNoContextTakeover: decompress !== 'dedicated' }
-}
 
 /** Types of binary messages, by their names in lower case. */
 const BINARY_TYPES = {
@@ -282,12 +269,13 @@ export class ServerWebSocket<T = undefined> {
     return this.#socket.writableNeedDrain ? -1 : lengthOf(bytes)
   }
 
-  /** Starts the closing handshake behind the sent messages; messages that come behind it are not reported. Default code: 1000. */
+  /** Starts the closing handshake behind the sent messages; messages that come behind it are not reported. Default code: 1000. One that no frame may have
+   * (RFC 6455 section 7.4) is not sent, and of a reason its first 123 bytes. */
   close (code = 1000, reason = ''): void {
     // Before the state is read: making a text of it may call this too.
     const text = String(reason)
     const isFirst = this.#peer.readyState === OPEN
-    this.#peer.close(code, text)
+    this.#peer.close(sentCode(code), sentReason(text))
     if (!isFirst) return
     this.#closedBy = { code, reason: text }
     this.#isOver = true
@@ -419,7 +407,7 @@ export class WebSockets<T> {
     const handler = this.settings[name] as ((ws: ServerWebSocket<T>, ...args: unknown[]) => unknown) | undefined
     if (handler === undefined) return
     const failed = (error: unknown): void => {
-      console.error(error)
+      this.report(error, ws)
       ws.close(INTERNAL_ERROR, '')
     }
     try {
@@ -427,6 +415,16 @@ export class WebSockets<T> {
       if (result instanceof Promise) result.catch(failed)
     } catch (error) {
       failed(error)
+    }
+  }
+
+  private report (failure: unknown, ws: ServerWebSocket<T>): void {
+    const { error } = this.settings
+    if (error === undefined) return console.error(failure)
+    try {
+      error.call(this.settings, failure, ws)
+    } catch (another) {
+      console.error(another)
     }
   }
 

@@ -212,9 +212,11 @@ export class Listener {
     return text ?? undefined
   }
 
-  /** Ends the connections that have no exchange. */
-  closeIdle (): void {
-    for (const connection of this.connections) if (connection.open === 0) connection.shutDown()
+  /** Ends the connections that have no exchange; returns how many. */
+  closeIdle (): number {
+    const idle = [...this.connections].filter(({ open }) => open === 0)
+    for (const connection of idle) connection.shutDown()
+    return idle.length
   }
 
   /**

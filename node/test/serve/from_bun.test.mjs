@@ -11,7 +11,7 @@ import tls from 'node:tls'
 import { file, Response, serve } from 'trunkline'
 import { cert, certFile, key, keyFile } from '../support/certificates/certificate.mjs'
 import { versions } from '../support/clients/clients.mjs'
-import { BINARY, frame, open, PING, PONG, TEXT } from '../support/clients/frames.mjs'
+import { BINARY, CLOSE, closing, frame, open, PING, PONG, TEXT } from '../support/clients/frames.mjs'
 import { serveFor } from '../support/servers/serving.mjs'
 
 const h1 = versions.find(({ protocol }) => protocol === 'http/1.1')
@@ -221,4 +221,72 @@ test('perMessageDeflate says what compresses in the words of Bun, and other word
     assert.equal(bytes.length < 5000, expected !== undefined && ![undefined, false, 'disable'].includes(perMessageDeflate.compress), JSON.stringify(perMessageDeflate))
   }
   for (const compress of ['much', 5, {}]) assert.throws(() => serve({ fetch () {}, websocket: { perMessageDeflate: { compress } } }), /perMessageDeflate\.compress is/)
+})
+
+test('a WebSocket is closed with what another was closed with: codes that are not sent leave the frame empty, and a reason has what fits', async t => {
+  const closes = { 1000: 1000, 1001: 1001, 1014: 1014, 3000: 3000, 4999: 4999, 999: null, 1004: null, 1005: null, 1006: null, 1015: null, 2999: null, 5000: null, NaN: null, 1000.5: null }
+  for (const [given, sent] of Object.entries(closes)) {
+    const { client, ws } = await socketOf(t)
+    ws.close(Number(given), 'why')
+    const [opcode, payload] = await client.next()
+    const expected = sent === null ? [] : [sent >> 8, sent & 255, ...Buffer.from('why')]
+    assert.deepEqual([opcode, [...payload]], [CLOSE, expected], given)
+  }
+  const { client, ws } = await socketOf(t)
+  for (const code of [null, '1000', 'x']) assert.throws(() => { ws.close(code) }, /^TypeError: the code of a close is a value of the type/)
+  ws.close(1011, 'é'.repeat(100))
+  const [, payload] = await client.next()
+  assert.equal(String(payload.subarray(2)), 'é'.repeat(61))
+})
+
+test('a handler that fails is told to error with its socket, which closes with 1011', async t => {
+  const failures = []
+  let over
+  const closed = new Promise(resolve => { over = resolve })
+  const { client, ws } = await socketOf(t, {
+    message (_, text) { throw new Error(text) },
+    close () {
+      over()
+      throw new Error('closed')
+    },
+    error (...args) {
+      failures.push(args)
+      throw new Error('an error of its own is written to stderr')
+    }
+  })
+  t.mock.method(console, 'error', () => {})
+  await client.write(frame(TEXT, 'mine'))
+  const [opcode, payload] = await client.next()
+  assert.deepEqual([opcode, payload.readUInt16BE()], [CLOSE, 1011])
+  await client.write(closing(1011))
+  await closed
+  assert.deepEqual(failures.map(([error, socket]) => [error.message, socket === ws]), [['mine', true], ['closed', true]])
+})
+
+test('an upgrade whose headers are refused leaves the request to its handler', async t => {
+  const server = serveFor(t, {
+    fetch (request, server) {
+      try {
+        server.upgrade(request, { headers: 5 })
+      } catch (error) {
+        return new Response(error.name, { status: 400 })
+      }
+    },
+    websocket: { message () {} }
+  })
+  const asked = 'connection: upgrade, close\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+  assert.match(await get(server.port, '/', asked), /^HTTP\/1\.1 400 [^]*TypeError$/)
+})
+
+test('an empty unix is none, and closeIdleConnections says how many it closes', async t => {
+  const server = serveFor(t, { unix: '', fetch: () => new Response('x') })
+  assert.equal(server.closeIdleConnections(), 0)
+  const clients = [0, 1].map(() => net.connect(server.port, '127.0.0.1'))
+  for (const client of clients) {
+    client.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+    await once(client, 'data')
+  }
+  assert.equal(server.closeIdleConnections(), clients.length)
+  for (const client of clients) await once(client.resume(), 'close')
+  assert.equal(server.closeIdleConnections(), 0)
 })
