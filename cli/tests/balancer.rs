@@ -2,7 +2,7 @@
 //! `haproxy` the test says so and passes.
 
 use crate::port::free_port;
-use crate::served::{Folder, Served};
+use crate::served::{Folder, PAUSE, Served};
 use nix::sys::signal::Signal;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -96,6 +96,7 @@ fn load(
                 other => failed.push(format!("{path} {keeps}: {other:?}")),
             }
             answered.fetch_add(1, Ordering::Relaxed);
+            thread::sleep(PAUSE);
             if !keeps {
                 socket = connect(&address);
             }
@@ -142,6 +143,7 @@ fn servers_behind_haproxy_are_restarted_in_turn_and_no_request_is_lost() {
     let until = Instant::now() + PATIENCE;
     while TcpStream::connect(&front).is_err() {
         assert!(Instant::now() < until, "haproxy does not listen");
+        thread::sleep(PAUSE);
     }
     let (stop, answered) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
     let loads = [

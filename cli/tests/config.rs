@@ -2,7 +2,7 @@
 
 use crate::lines::Lines;
 use crate::port::free_port;
-use crate::served::{Folder, Served};
+use crate::served::{Folder, PAUSE, Served};
 use nix::sys::signal::Signal;
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
@@ -10,6 +10,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Output, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
@@ -253,6 +254,7 @@ fn certificates_change_with_their_files_and_a_pair_that_does_not_fit_keeps_those
     let until = Instant::now() + PATIENCE;
     while !believes(&chain) {
         assert!(Instant::now() < until, "the change was not found");
+        thread::sleep(PAUSE);
     }
     assert!(!believes(&old));
     assert_eq!(served.terminate(), Some(0));

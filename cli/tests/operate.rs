@@ -1,6 +1,6 @@
 //! The operation of `trunkline serve`: the admin address, the access log's forms, signals and the service manager.
 
-use crate::served::{Folder, Served};
+use crate::served::{Folder, PAUSE, Served};
 use nix::sys::signal::Signal;
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
@@ -87,6 +87,7 @@ fn the_admin_address_gives_metrics_and_says_whether_requests_are_welcome() {
     let until = Instant::now() + PATIENCE;
     while status(&asked(&admin, "/readyz", &[])) != "503" {
         assert!(Instant::now() < until, "/readyz never says 503");
+        std::thread::sleep(PAUSE);
     }
     // The delay before the drain: the site still answers, and the process is healthy.
     assert_eq!(status(&asked(&site, "/bytes/10", &[])), "200");

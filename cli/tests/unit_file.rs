@@ -5,11 +5,14 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
 /// Generous: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Between two looks at the manager, each of which starts two processes.
+const LOOKS: Duration = Duration::from_millis(50);
 
 /// The restrictions of the unit, and why the server does without it.
 const FORBIDS: [(&str, &str, &str); 21] = [
@@ -304,6 +307,7 @@ impl Systemd {
                 "systemd does not come up: {}",
                 manager.log()
             );
+            thread::sleep(LOOKS);
         }
         Some(manager)
     }
@@ -381,6 +385,7 @@ impl Systemd {
                 "{what} does not come: {}",
                 self.state()
             );
+            thread::sleep(LOOKS);
         }
     }
     fn serves_every_version(&self) {

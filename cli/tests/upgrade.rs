@@ -1,6 +1,6 @@
 //! `trunkline serve --upgrade`: one server process takes the place of another, and no client notices.
 
-use crate::served::{Folder, Served};
+use crate::served::{Folder, PAUSE, Served};
 use http_body_util::BodyExt as _;
 use nix::sys::signal::Signal;
 use std::fs;
@@ -33,12 +33,9 @@ struct Load {
 }
 
 impl Load {
-    /// With one client, whose connections stay open, or with a client and a connection for each request.
-    fn new(version: Protocols, url: String, keeps: bool) -> Self {
-        Self::paced(version, url, keeps, Duration::ZERO)
-    }
-    /// As [`new`](Self::new), with a pause behind each request.
-    fn paced(version: Protocols, url: String, keeps: bool, pause: Duration) -> Self {
+    /// With one client, whose connections stay open, or with a client and a connection for each request; with a pause behind
+    /// each request.
+    fn new(version: Protocols, url: String, keeps: bool, pause: Duration) -> Self {
         let (answered, stop) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
         let times = Arc::<Mutex<Vec<_>>>::default();
         let noted = Arc::clone(&times);
@@ -234,7 +231,7 @@ fn ten_restarts_under_load_fail_no_request() {
     let loads: Vec<_> = kinds
         .as_flattened()
         .iter()
-        .map(|&(version, keeps)| Load::new(version, url.clone(), keeps))
+        .map(|&(version, keeps)| Load::new(version, url.clone(), keeps, PAUSE))
         .collect();
     for _ in 0..RESTARTS {
         for load in &loads {
@@ -496,7 +493,7 @@ fn latencies_before_and_during_restarts() {
     let mut served = start("127.0.0.1:0");
     let (place, url) = (served.address().to_owned(), served.url.clone());
     let loads = VERSIONS.map(|version| {
-        [true, false].map(|keeps| Load::paced(version, format!("{url}/a.txt"), keeps, PAUSE))
+        [true, false].map(|keeps| Load::new(version, format!("{url}/a.txt"), keeps, PAUSE))
     });
     let (mut quiet, mut restarts) = (Vec::new(), Vec::new());
     for _ in 0..RESTARTS {

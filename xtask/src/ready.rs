@@ -10,6 +10,8 @@ use std::process::Command;
 fn endurance() -> Outcome {
     let long = ["test", "-p", "trunkline", "--test", "h3_endurance"];
     run(cargo(&long).args(["--", "--ignored"]))?;
+    let pairs = ["test", "-p", "trunkline-cli", "--test", "all", "pairs"];
+    run(cargo(&pairs).env("TRUNKLINE_LONG", "1"))?;
     node::endurance()
 }
 

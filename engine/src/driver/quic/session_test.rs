@@ -509,7 +509,7 @@ fn a_hundred_slow_readers_leave_a_fast_one_the_line_on_a_short_path_by_default()
     let windows = Windows::default();
     let budget = windows.memory_budget;
     let scene = Scene::over(windows, Duration::from_millis(2));
-    let (rate, unread) = beside_slow_readers(scene, 8);
+    let (rate, unread) = beside_slow_readers(scene, 4);
     // They take 2 MB/s of it; frames and packets take some of the rest.
     let line = BYTES_PER_SECOND as f64 - 2e6;
     assert!(rate >= 0.9 * line, "{rate} of {line} bytes/s");

@@ -7,11 +7,14 @@ import { once } from 'node:events'
 import http from 'node:http'
 import http2 from 'node:http2'
 import net from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 
 const [module, policy, place, replaced] = process.argv.slice(2)
 const given = JSON.parse(place)
 /** Clients that ask at once. */
 const CLIENTS = 4
+/** Between two requests of a client: workers that start have the processor meanwhile. */
+const PAUSE_MS = 2
 
 async function work () {
   // Sockets of their own have one port where they ask for it; the primary's port 0 is the same for all.
@@ -88,11 +91,12 @@ async function lead () {
       const error = await ask(typeof where === 'string' && ask === askHttp1 ? { socketPath: where } : where)
       if (error === undefined) answers++
       else if (error !== UNPROCESSED) failed.push(error)
+      await setTimeout(PAUSE_MS)
     }
   })
   for (let round = 0; round < Number(replaced); round++) {
     const before = answers
-    while (answers < before + 20 && failed.length === 0) await new Promise(resolve => { setImmediate(resolve) })
+    while (answers < before + 20 && failed.length === 0) await setTimeout(PAUSE_MS)
     const old = workers.shift()
     workers.push(await fork())
     const exit = once(old, 'exit')
