@@ -18,7 +18,7 @@ use trunkline::core::inspect::{StreamSnapshot, StreamWait};
 use trunkline::server::{
     ConnectionStage, InspectLimits, Inspector, ServerConnection, ServerSnapshot,
 };
-use trunkline::{Body, Running, Server, Tls};
+use trunkline::{Body, Running, Server, ServerConfig, Tls};
 
 /// Bytes of a piece, and pieces: more than any window and socket lets out.
 const PIECE: usize = 64 << 10;
@@ -93,6 +93,10 @@ impl Served {
     fn start() -> Self {
         let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
         let server = Server::bind("127.0.0.1:0").tls(tls).http3(true).workers(1);
+        // A client of HTTP/1.1 that ends its side is not waited for: it would be for half a minute.
+        let mut config = ServerConfig::default();
+        config.timeouts.half_closed = Some(Duration::ZERO);
+        let server = server.config(config);
         let running = server.keep_targets(true).serve(service(answer)).unwrap();
         Self { running, root }
     }

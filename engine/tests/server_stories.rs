@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use trunkline::client::{Client, ClientTls, Protocols};
 use trunkline::server::InspectLimits;
-use trunkline::{Body, Running, Server, Tls};
+use trunkline::{Body, Running, Server, ServerConfig, Tls};
 use trunkline_core::inspect::StreamWait;
 
 const VERSIONS: [Protocols; 3] = [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only];
@@ -18,6 +18,13 @@ const NEVER: Duration = Duration::from_secs(24 * 60 * 60);
 /// Generous: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
 const PIECE: usize = 64 << 10;
+
+/// A client of HTTP/1.1 that ends its side is not waited for: it would be for half a minute.
+fn gone_at_once() -> ServerConfig {
+    let mut config = ServerConfig::default();
+    config.timeouts.half_closed = Some(Duration::ZERO);
+    config
+}
 
 /// A server whose `/never` has no answer, whose `/endless` has one without an end, and whose `/failed` has 500.
 fn start(slow: Duration, version: Protocols) -> (Running, Client, String) {
@@ -44,6 +51,7 @@ fn start(slow: Duration, version: Protocols) -> (Running, Client, String) {
         .tls(tls)
         .http3(true)
         .keep_stories(slow)
+        .config(gone_at_once())
         .serve(service(answer))
         .unwrap();
     let address: SocketAddr = ([127, 0, 0, 1], 0).into();

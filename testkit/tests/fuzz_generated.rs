@@ -3,6 +3,9 @@
 
 use trunkline_testkit::fuzz::{self, Generator};
 
+/// The part of the inputs that is run where `TRUNKLINE_LONG` is not set: debug builds take half a minute for all.
+const SHORT: u64 = 3;
+
 /// Runs `body` on generated inputs of up to `bytes_max`.
 fn generate(body: fn(&[u8]), seeds: u64, bytes_max: usize) {
     each_seed(seeds, |seed, generator| {
@@ -44,6 +47,8 @@ fn behind_controls(body: fn(&[u8])) -> impl Fn(&[u8]) {
 fn each_seed(seeds: u64, run: impl Fn(u64, &mut Generator)) {
     let one = std::env::var("TRUNKLINE_SEED").ok();
     let one = one.and_then(|seed| seed.parse::<u64>().ok());
+    let is_long = std::env::var_os("TRUNKLINE_LONG").is_some();
+    let seeds = if is_long { seeds } else { seeds / SHORT };
     let seeds = one.map_or(0..seeds, |seed| seed..seed + 1);
     for seed in seeds {
         let mut generator = Generator::new(seed);
