@@ -12,6 +12,14 @@ fn endurance() -> Outcome {
     run(cargo(&long).args(["--", "--ignored"]))?;
     let pairs = ["test", "-p", "trunkline-cli", "--test", "all", "pairs"];
     run(cargo(&pairs).env("TRUNKLINE_LONG", "1"))?;
+    let generated = [
+        "test",
+        "-p",
+        "trunkline-testkit",
+        "--test",
+        "fuzz_generated",
+    ];
+    run(cargo(&generated).env("TRUNKLINE_LONG", "1"))?;
     node::endurance()
 }
 

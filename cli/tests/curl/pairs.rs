@@ -106,7 +106,11 @@ fn pairs_of_flags_are_carried_out_as_by_curl() {
     }
     lines.retain(|line| !is_left_out(line));
     // Every pair has one of the answers, in turn: all of them together would take minutes.
-    let step = if std::env::var_os("TRUNKLINE_LONG").is_some() { 1 } else { SAMPLE };
+    let step = if std::env::var_os("TRUNKLINE_LONG").is_some() {
+        1
+    } else {
+        SAMPLE
+    };
     let lines = lines.iter().enumerate().step_by(step);
     let cases: Vec<(&[&str], &str, Answer)> = lines
         .map(|(number, line)| (line.as_slice(), "in\nput", ANSWERS[number % ANSWERS.len()]))
