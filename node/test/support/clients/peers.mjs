@@ -40,7 +40,7 @@ export const stacks = {
     why: absent(python),
     // All in one process: its modules take most of the time of a case.
     run: async (port, names) => {
-      const output = String(await printed(python, ['-B', '-u', fetch, `--root=${certFile}`, `--port=${port}`, ...names]))
+      const output = String(await printed(python, ['-B', '-u', fetch, `--root=${certFile}`, `--port=${port}`, '--echo-mebibytes=2', ...names]))
       return Object.fromEntries(output.split(/^== /m).slice(1).map(part => /^(.*)\n([^]*)$/.exec(part).slice(1)))
     }
   },
