@@ -41,7 +41,8 @@ const FIELDS: [Flags; 4] = [
     &["-r", "3"],
 ];
 
-/// A pair of so many is tried, all of them where `TRUNKLINE_LONG` is set. No multiple of an answer's place, so that each answer is among them.
+/// One of three pairs is tried, all of them where `TRUNKLINE_LONG` is set. Three and the number of answers have no divisor in common,
+/// so that each answer is tried.
 const SAMPLE: usize = 3;
 
 const KINDS: [&[Flags]; 7] = [
