@@ -153,6 +153,7 @@ export const differences = {
     'effects: settings, enableConnectProtocol': 'a setting that means nothing of a client is not sent',
     'effects: settings, maxConcurrentStreams': 'a setting that means nothing of a client is not sent',
     'effects: settings, maxFrameSize': FRAMES,
+    'effects: settings, maxHeaderListSize below the head of a request that is under way': 'a bound of heads holds once it is set: with node for requests behind it',
     'writes: *, two writes, *': { reason: WRITTEN, of: ['server: bytes'], programs: 81 },
     'writes: *, a write and an end with a text, *': { reason: WRITTEN, of: ['server: bytes'], programs: 90 },
     'writes: *, session *': { reason: WRITTEN, of: ['server: bytes'], programs: 210 },
@@ -285,6 +286,7 @@ export const differences = {
   },
   'client generated': {
     ...BROKEN,
+    'websockets: a WebSocket: a 401, then a reset': 'a refusal of an upgrade leaves its connection in HTTP (RFC 9110 section 7.8): the next request goes on it',
     'violations: *PING that acknowledges nothing *': { reason: NO_RULE, programs: 4 },
     'violations: *3,000 PINGs *': { reason: 'PINGs have a budget: node takes any number of them', programs: 4 },
     'violations: *a head with two content-lengths': { reason: FRAMING, of: ['first: failed'], programs: 3 },

@@ -139,6 +139,20 @@ const programs = {
   'settings, enableConnectProtocol': settings({ enableConnectProtocol: true }),
   'settings, customSettings, step by step': extensions,
   'settings, customSettings': settings({ customSettings: { 1000: 5 } }, { remoteCustomSettings: [1000] }),
+  'settings, maxHeaderListSize below the head of a request that is under way': async ({ connect }, t) => {
+    const held = []
+    const { url } = await t.serve('node', { listeners: { stream: stream => { stream.on('error', () => {}); held.push(stream) } } })
+    const session = t.open(connect, url)
+    await new Promise(resolve => { session.once('remoteSettings', resolve) })
+    const stream = session.request()
+    const seen = t.watch(stream)
+    await new Promise(resolve => { session.settings({ maxHeaderListSize: 100 }, resolve) })
+    held[0].respond(many(50))
+    held[0].end('ok')
+    await seen
+    session.close()
+    await closing(session)
+  },
   'request, endStream': exchange({}, { request: { ':method': 'POST' }, streamOptions: { endStream: true } }),
   'request, exclusive, parent and weight': exchange({}, { streamOptions: { exclusive: true, parent: 0, weight: 10 } }),
   'request, silent': exchange({}, { streamOptions: { silent: true } }),
