@@ -151,7 +151,7 @@ export const OPTIONS: Record<keyof Options, true> = {
   maxOrigins: true, factory: true, webSocket: true, eventSource: true, engine: true
 }
 export const CONNECT_OPTIONS: Record<keyof ConnectOptions, true> = {
-  ca: true, cert: true, key: true, passphrase: true, rejectUnauthorized: true, minVersion: true, maxVersion: true, servername: true, timeout: true,
+  ca: true, cert: true, key: true, pfx: true, passphrase: true, rejectUnauthorized: true, minVersion: true, maxVersion: true, servername: true, timeout: true,
   socketPath: true, localAddress: true, keepAlive: true, keepAliveInitialDelay: true, autoSelectFamilyAttemptTimeout: true, lookup: true, family: true
 }
 /** Options that the dispatchers use themselves. */

@@ -2,7 +2,10 @@
 
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import type { SecureContextOptions } from 'node:tls'
 import { InvalidArgumentError } from '../errors'
+import type { PfxContent } from '../server/tls/pfx'
+import { contentOfPfx, hasPfx } from '../server/tls/identity'
 
 export type Pem = string | Buffer | readonly (string | Buffer)[]
 
@@ -13,7 +16,9 @@ export interface TlsOptions {
   cert?: Pem
   /** The certificate's key in PEM; with `passphrase` it may be encrypted. */
   key?: Pem
-  /** The passphrase of an encrypted `key`. */
+  /** A PFX file (PKCS #12) in place of `cert` and `key`; its roots are trusted too. Of a list the first. */
+  pfx?: SecureContextOptions['pfx']
+  /** The passphrase of an encrypted `key`, or of `pfx`. */
   passphrase?: string
   /** Whether a server without a trusted certificate is refused. Default: true. */
   rejectUnauthorized?: boolean
@@ -30,7 +35,6 @@ export interface TlsOptions {
 const REFUSED: Record<string, string> = {
   checkServerIdentity: 'connect.servername says which name a certificate must have, and ca who may issue it',
   crl: 'who may be revoked must not be in ca',
-  pfx: 'give cert and key in PEM',
   secureContext: 'give ca, cert and key in PEM',
   pskCallback: 'give cert and key in PEM',
   ciphers: 'the suites of TLS 1.2 and 1.3 are the engine\'s: forward secret, with AEAD',
@@ -80,15 +84,29 @@ function opened (key: string, passphrase: string): string {
   }
 }
 
+/** The identity of a PFX file, with its roots; undefined: there is none. */
+function inPfx ({ pfx, passphrase }: TlsOptions): PfxContent | undefined {
+  if (!hasPfx({ pfx })) return undefined
+  try {
+    return contentOfPfx({ pfx, passphrase })
+  } catch (error) {
+    return refuse(`connect.pfx cannot be opened: ${(error as Error).message}`)
+  }
+}
+
 /** As the engine takes it. */
 export function tls (connect: TlsOptions): Record<string, unknown> {
   checkPolicy(connect)
+  const own = inPfx(connect) ?? { cert: pem('cert', connect.cert).join('\n') || undefined, key: keyOf(connect), roots: [] }
   const ca = pem('ca', connect.ca)
   const insecure = connect.rejectUnauthorized === false || isInsecureByEnvironment(connect)
-  const cert = pem('cert', connect.cert).join('\n') || undefined
-  const { passphrase } = connect
-  const [key] = pem('key', connect.key).map(key => passphrase == null ? key : opened(key, passphrase))
-  return { ca, extraCa: ca.length > 0 ? [] : extraCa(), cert, key, insecure, onlyVersion: onlyVersion(connect) }
+  const [trusted, extra] = ca.length > 0 ? [[...ca, ...own.roots], []] : [[], [...extraCa(), ...own.roots]]
+  return { ca: trusted, extraCa: extra, cert: own.cert, key: own.key, insecure, onlyVersion: onlyVersion(connect) }
+}
+
+function keyOf ({ key, passphrase }: TlsOptions): string | undefined {
+  const [first] = pem('key', key)
+  return first === undefined || passphrase == null ? first : opened(first, passphrase)
 }
 
 /** Whether certificates are not verified because the environment says so, as for Node.js itself. */

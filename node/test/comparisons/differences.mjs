@@ -312,6 +312,8 @@ export const differences = {
     'exchanges: *: CANCEL in the body': { reason: RESET_BODY, of: ['client: body', 'client: failed'], programs: 48 },
     'exchanges: *: NO_ERROR in the body': { reason: RESET_BODY, of: ['client: body', 'client: failed'], programs: 48 },
     'certificates: *: what is none': { reason: IDENTITY, of: ['client: ', 'events: '], programs: 8 },
+    'certificates: *: a PFX file with another passphrase': { reason: IDENTITY, of: ['client: ', 'events: '], programs: 8 },
+    'certificates: *: a PFX file that is none': { reason: IDENTITY, of: ['client: ', 'events: '], programs: 8 },
     'certificates: *: one with the key of another': { reason: 'a certificate and a key that do not belong together are an option that is wrong', of: ['client: failed', 'events: '], programs: 8 },
     'certificates: *: one without its key': { reason: TOGETHER, of: ['client: '], programs: 8 },
     'certificates: *: a key alone': { reason: TOGETHER, of: ['client: '], programs: 8 },

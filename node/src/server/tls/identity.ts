@@ -71,10 +71,10 @@ export function checkContext (options: SecureContextOptions, admission: ClientOp
 }
 
 /** As with node:tls an empty list is none. */
-function hasPfx ({ pfx }: SecureContextOptions): boolean { return pfx != null && !(Array.isArray(pfx) && pfx.length === 0) }
+export function hasPfx ({ pfx }: SecureContextOptions): boolean { return pfx != null && !(Array.isArray(pfx) && pfx.length === 0) }
 
 /** The content of the first of its PFX files; node:tls opens it first. */
-function contentOfPfx ({ pfx, passphrase }: SecureContextOptions): PfxContent {
+export function contentOfPfx ({ pfx, passphrase }: SecureContextOptions): PfxContent {
   createSecureContext({ pfx, passphrase })
   const given = first(pfx) as string | Buffer | { buf: string | Buffer; passphrase?: string }
   const wrapped = typeof given === 'object' && 'buf' in given ? given : { buf: given }

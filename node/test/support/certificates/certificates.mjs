@@ -43,6 +43,13 @@ export function certificate (name, { issuer, extensions = [], kind = 'ec', from 
   return { file, kind, name, cert: read(`${file}.crt`), key: read(`${file}.key`) }
 }
 
+/** A PFX file with a certificate, its key, and certificates `beside` it. */
+export function pfxOf ({ file }, passphrase, beside = []) {
+  writeFileSync(join(folder, `${file}.chain`), beside.map(({ cert }) => cert).join(''))
+  openssl('pkcs12', '-export', '-in', `${file}.crt`, '-inkey', `${file}.key`, ...beside.length === 0 ? [] : ['-certfile', `${file}.chain`], '-out', `${file}.pfx`, '-passout', `pass:${passphrase}`)
+  return readFileSync(join(folder, `${file}.pfx`))
+}
+
 /**
  * A certificate as plain `openssl req -x509 -newkey ..` makes it: an authority that is a server
  * too.

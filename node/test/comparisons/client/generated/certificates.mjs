@@ -2,7 +2,7 @@
 // is let in, and by which error everyone else is refused.
 import { once } from 'node:events'
 import http2 from 'node:http2'
-import { SAN, certificate } from '../../../support/certificates/certificates.mjs'
+import { SAN, certificate, pfxOf } from '../../../support/certificates/certificates.mjs'
 
 const YEAR = 365 * 24 * 3600 * 1000
 const CA = 'basicConstraints=critical,CA:TRUE'
@@ -20,6 +20,10 @@ const alone = (options = {}) => lazily(() => certificate('localhost', { extensio
 const middle = lazily(() => certificate('localhost', { issuer: intermediate(), extensions: [SAN] }))
 const client = lazily(() => certificate('client', { issuer: root(), extensions: ['extendedKeyUsage=clientAuth'] }))
 const intruder = lazily(() => certificate('client', { issuer: otherRoot(), extensions: ['extendedKeyUsage=clientAuth'] }))
+const passphrase = 'a passphrase'
+const file = lazily(() => pfxOf(client(), passphrase))
+const fileOfAnother = lazily(() => pfxOf(intruder(), passphrase))
+const fileWithRoot = lazily(() => pfxOf(client(), passphrase, [root()]))
 
 const fine = leaf()
 /** A server: its certificate, and what it sends beside it. */
@@ -46,6 +50,8 @@ const TRUSTED = {
   'another root': () => ({ ca: otherRoot().cert }),
   'the certificate itself': own => ({ ca: own().cert }),
   'anything': () => ({ rejectUnauthorized: false }),
+  'its root, in a PFX file': () => ({ pfx: fileWithRoot(), passphrase }),
+  'its root, in a PFX file beside another': () => ({ pfx: fileWithRoot(), passphrase, ca: otherRoot().cert }),
   'its root, for another name': () => ({ ca: root().cert, servername: 'other.test' })
 }
 
@@ -108,6 +114,13 @@ const OWN = {
   'none': () => ({}),
   'a good one': () => ({ cert: client().cert, key: client().key }),
   'a good one, as bytes': () => ({ cert: Buffer.from(client().cert), key: Buffer.from(client().key) }),
+  'a PFX file': () => ({ pfx: file(), passphrase }),
+  'a PFX file in a list': () => ({ pfx: [{ buf: file(), passphrase }] }),
+  'a PFX file in front of another certificate': () => ({ pfx: file(), passphrase, cert: intruder().cert, key: intruder().key }),
+  'a PFX file of another root': () => ({ pfx: fileOfAnother(), passphrase }),
+  'a PFX file with another passphrase': () => ({ pfx: file(), passphrase: 'another' }),
+  'a PFX file that is none': () => ({ pfx: Buffer.from('no file') }),
+  'an empty list of PFX files': () => ({ pfx: [], cert: client().cert, key: client().key }),
   'one of another root': () => ({ cert: intruder().cert, key: intruder().key }),
   'one without its key': () => ({ cert: client().cert }),
   'a key alone': () => ({ key: client().key }),
