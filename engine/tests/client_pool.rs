@@ -157,6 +157,12 @@ fn the_two_settings_never_move_each_other() {
         client.set_pipelining(7);
         assert_eq!(client.pipelining(), 7);
         assert_eq!(client.max_concurrent_streams(), 64);
+        let pipelines = origin.client().pipelining(7).build().unwrap();
+        let usual = origin.client().build().unwrap();
+        assert_eq!(
+            pipelines.max_concurrent_streams(),
+            usual.max_concurrent_streams()
+        );
     });
 }
 

@@ -403,6 +403,7 @@ fn a_port_in_use_is_named_with_what_to_do() {
     let text = error.to_string();
     assert!(text.contains(&first.local_addr().to_string()), "{text}");
     assert!(text.contains("in use"), "{text}");
+    assert!(text.contains("stop it or take another port"), "{text}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use rustls::pki_types::CertificateDer;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use trunkline::client::{Client, ClientTls, Protocols};
+use trunkline::client::{Client, ClientBuilder, ClientTls, Protocols};
 use trunkline::{Body, EarlyData, ErrorKind, Running, Server, ServerConfig, Tls};
 
 /// A certificate and its key in files: every server that reads them has sessions of its own.
@@ -57,14 +57,15 @@ impl Identity {
         self.client_with(Protocols::H3Only, early_data, requests_per_connection)
     }
     fn client_with(&self, protocols: Protocols, early_data: bool, each: u64) -> Client {
+        let builder = self.builder(protocols, each);
+        builder.early_data(early_data).build().unwrap()
+    }
+    fn builder(&self, protocols: Protocols, each: u64) -> ClientBuilder {
         Client::builder()
             .protocols(protocols)
             .resolve("localhost", [([127, 0, 0, 1], 0).into()])
             .tls(ClientTls::new().root(self.root.clone()).only_given_roots())
             .requests_per_connection(Some(each))
-            .early_data(early_data)
-            .build()
-            .unwrap()
     }
 }
 
@@ -180,9 +181,11 @@ fn where_udp_gets_through_no_more_early_requests_go_out_again_over_tcp() {
 fn by_default_neither_side_has_early_data() {
     run(async {
         let identity = identity("not_early");
-        for (server, client) in [(true, false), (false, true)] {
-            let running = identity.serve(server, answers_when);
-            let (client, at) = (identity.client(client), url(&running));
+        let willing = identity.serve(true, answers_when);
+        let by_default = identity.server().serve(service(answers_when)).unwrap();
+        let plain = identity.builder(Protocols::H3Only, 1).build().unwrap();
+        for (running, client) in [(willing, plain), (by_default, identity.client(true))] {
+            let at = url(&running);
             for _ in 0..3 {
                 assert_eq!(asks(&client, Method::GET, &at).await, ok("late"));
             }
