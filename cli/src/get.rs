@@ -143,6 +143,7 @@ impl Get {
         self.options.redirects.check(&uri, false)?;
         let mut facts = Facts::new(uri.clone());
         (facts.given, facts.number) = (url.to_owned(), number);
+        facts.note_fragment(url);
         Ok(Fetch {
             uri,
             template,
@@ -170,7 +171,7 @@ impl Get {
             let response = self.exchange(&trace, fetch, &mut written_heads).await?;
             let next = redirects::next(&fetch.uri, &response);
             fetch.facts.redirect_url = match &next {
-                Some(Ok((target, _))) => Some(target.uri.to_string()),
+                Some(Ok(next)) => Some(next.shown.clone()),
                 _ => None,
             };
             let next = match next {
@@ -192,12 +193,13 @@ impl Get {
                 self.write_refused(fetch, response.headers(), &written_heads)?;
                 let text = format!(
                     "more than {max} redirects; the last leads to {}",
-                    next.0.uri
+                    next.target.uri
                 );
                 return Err(Failure::new(exit::REDIRECTS, text));
             }
             fetch.facts.redirects += 1;
-            let (target, credentials) = next;
+            fetch.facts.note_fragment(&next.shown);
+            let (target, credentials) = (next.target, next.credentials);
             self.options.redirects.check(&target.uri, true)?;
             let credentials = self.credentials(&target, credentials);
             let (status, way) = (response.status(), (&fetch.uri, &target.uri));

@@ -58,7 +58,7 @@ impl CookieOptions {
             } else {
                 Vec::new()
             };
-            let text = String::from_utf8_lossy(&bytes);
+            let text = widened(&bytes);
             of_heads.extend(text.lines().filter_map(set_cookie_of).map(str::to_owned));
             match self.junk_session_cookies {
                 true => jar.add_netscape(&without_session_cookies(&text)),
@@ -83,7 +83,7 @@ impl CookieOptions {
         };
         let path = (path.as_os_str() != "-").then_some(path);
         let mut output = output::Output::open(path, output::Opening::silent())?;
-        output.write(kept.jar.to_netscape().as_bytes())?;
+        output.write(&narrowed(&kept.jar.to_netscape()))?;
         output.close()
     }
 }
@@ -134,11 +134,27 @@ impl KeptCookies {
 
 impl CookieStore for KeptCookies {
     fn set_cookies(&self, fields: &mut dyn Iterator<Item = &HeaderValue>, url: &Uri) {
-        self.jar.set_cookies(fields, &self.named(url));
+        let wide = fields.filter_map(|field| HeaderValue::try_from(widened(field.as_bytes())).ok());
+        let wide: Vec<HeaderValue> = wide.collect();
+        self.jar.set_cookies(&mut wide.iter(), &self.named(url));
     }
     fn cookies(&self, url: &Uri) -> Option<HeaderValue> {
-        self.jar.cookies(&self.named(url))
+        let wide = self.jar.cookies(&self.named(url))?;
+        let text = std::str::from_utf8(wide.as_bytes()).ok()?;
+        let mut value = HeaderValue::from_bytes(&narrowed(text)).ok()?;
+        value.set_sensitive(true);
+        Some(value)
     }
+}
+
+/// Bytes of any charset as letters, one for each: a jar keeps text, and a cookie goes back as it came.
+fn widened(bytes: &[u8]) -> String {
+    bytes.iter().copied().map(char::from).collect()
+}
+
+/// The bytes of a text that [`widened`] made, or of ASCII.
+fn narrowed(text: &str) -> Vec<u8> {
+    text.chars().map(|letter| letter as u8).collect()
 }
 
 /// Whether a `set-cookie` field is of a cookie that outlives its session.

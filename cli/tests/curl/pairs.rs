@@ -1,6 +1,6 @@
 //! Command lines that are made of a table: every flag of one kind beside every flag of another, for each answer.
 
-use super::{Answer, SeenRequest, compare, compare_all, hello, outcome};
+use super::{Answer, SeenRequest, compare, compare_all, hello, moved, outcome};
 use crate::scripted::BINARY;
 
 type Flags = &'static [&'static str];
@@ -359,6 +359,45 @@ fn cookies_with_prefixes_are_kept_as_curl_keeps_them() {
     for answer in answers {
         compare_all(answer, CASES);
     }
+}
+
+#[test]
+fn a_cookie_that_is_no_utf_8_goes_as_it_came() {
+    let folder = crate::served::Folder::new("latin-cookie");
+    let file = folder.file(
+        "latin",
+        b"127.0.0.1\tFALSE\t/\tFALSE\t4102444800\ta\tgr\xfcn\n127.0.0.1\tFALSE\t/\tFALSE\t4102444800\tb\tgr\xc3\xbcn\n",
+    );
+    let server = crate::scripted::Scripted::new(vec![crate::scripted::answer(
+        "200 OK\r\ncontent-length: 2",
+        b"ok",
+    )]);
+    let output = crate::scripted::get(&["-b", &file, "-c", "-", &server.url()]);
+    let found = |part: &[u8]| output.stdout.windows(part.len()).any(|at| at == part);
+    assert!(
+        found(b"\ta\tgr\xfcn\n") && found(b"\tb\tgr\xc3\xbcn\n"),
+        "{output:?}"
+    );
+    let head = server.heads().remove(0);
+    // A letter for each byte.
+    assert!(
+        head.contains("a=gr\u{fc}n; b=gr\u{c3}\u{bc}n\r\n"),
+        "{head}"
+    );
+}
+
+#[test]
+fn fragments_stand_in_the_urls_of_the_format() {
+    compare_all(
+        |asked, number| match number {
+            1 => moved("302 Found", "/y#part", asked),
+            _ => hello(asked, number),
+        },
+        &[
+            &["-w", "%{redirect_url} %{url_effective}", "URL/x#f"],
+            &["-L", "-w", "%{redirect_url} %{url_effective}", "URL/x#f"],
+        ],
+    );
 }
 
 #[test]

@@ -48,14 +48,15 @@ impl Scripted {
     }
 }
 
+/// A letter for each byte.
 fn head(socket: &TcpStream) -> String {
     let mut reader = BufReader::new(socket);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        let read = reader.read_line(&mut head).expect("a line");
-        assert!(read > 0, "the client left: {head}");
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let read = reader.read_until(b'\n', &mut head).expect("a line");
+        assert!(read > 0, "the client left: {head:?}");
     }
-    head
+    head.into_iter().map(char::from).collect()
 }
 
 pub(crate) fn answer(fields: &str, body: &[u8]) -> Vec<u8> {

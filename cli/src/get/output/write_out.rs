@@ -62,6 +62,8 @@ pub(in crate::get) struct Facts {
     /// When its head was there.
     pub(in crate::get) first_byte: Option<Instant>,
     pub(in crate::get) url: Uri,
+    /// The part of the URL that is not sent, with its `#`.
+    pub(in crate::get) fragment: String,
     pub(in crate::get) method: String,
     pub(in crate::get) head: Option<(Version, StatusCode, HeaderMap)>,
     pub(in crate::get) connection: Option<ConnectionUse>,
@@ -92,6 +94,7 @@ impl Facts {
             looked_up: None,
             first_byte: None,
             url,
+            fragment: String::new(),
             method: String::new(),
             head: None,
             connection: None,
@@ -136,7 +139,7 @@ impl Facts {
                 .scheme_str()
                 .unwrap_or_default()
                 .to_ascii_uppercase(),
-            "url_effective" => self.url.to_string(),
+            "url_effective" => format!("{}{}", self.url, self.fragment),
             "num_redirects" => self.redirects.to_string(),
             "num_connects" => self.connects.to_string(),
             "redirect_url" => self.redirect_url.clone().unwrap_or_default(),
@@ -198,6 +201,11 @@ impl Facts {
             (name.to_owned(), value)
         });
         Value::Object(members.collect()).to_string()
+    }
+    /// Notes a URL as it was given or redirected to.
+    pub(in crate::get) fn note_fragment(&mut self, url: &str) {
+        let at = url.find('#').unwrap_or(url.len());
+        url[at..].clone_into(&mut self.fragment);
     }
     /// Whether a part of the body is on standard output.
     pub(in crate::get) fn is_on_stdout(&self) -> bool {

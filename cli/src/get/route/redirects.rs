@@ -128,11 +128,19 @@ impl Schemes {
     }
 }
 
+/// A URL that an answer leads to.
+pub(in crate::get) struct Redirect {
+    pub(in crate::get) target: Target,
+    pub(in crate::get) credentials: Option<String>,
+    /// As -w has it: with its fragment, without credentials.
+    pub(in crate::get) shown: String,
+}
+
 /// Where the answer leads, if it leads anywhere.
 pub(in crate::get) fn next(
     from: &Uri,
     response: &Response<Body>,
-) -> Option<Result<(Target, Option<String>), Failure>> {
+) -> Option<Result<Redirect, Failure>> {
     let leads = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let location = response.headers().get(LOCATION);
     // One without a value leads nowhere.
@@ -145,12 +153,20 @@ pub(in crate::get) fn next(
         let mut next = base
             .join(&text)
             .map_err(|error| unread(error.to_string()))?;
+        let fragment = next.fragment().map(|it| format!("#{it}"));
         next.set_fragment(None);
         let code = match next.scheme() {
             "http" | "https" => exit::URL,
             _ => exit::SCHEME,
         };
-        target::with_credentials(next.as_str()).map_err(|failure| (code, failure.to_string()))
+        let (target, credentials) = target::with_credentials(next.as_str())
+            .map_err(|failure| (code, failure.to_string()))?;
+        let shown = format!("{}{}", target.uri, fragment.unwrap_or_default());
+        Ok(Redirect {
+            target,
+            credentials,
+            shown,
+        })
     };
     Some(next().map_err(|(code, why)| {
         let text = format!("the redirect to {location:?} cannot be followed: {why}");

@@ -57,6 +57,7 @@ impl Get {
             (fetch.uri, fetch.template) = (uri.clone(), template.clone());
             let before = std::mem::replace(&mut fetch.facts, Facts::new(uri.clone()));
             fetch.facts.began = before.began;
+            fetch.facts.note_fragment(&before.given);
             (fetch.facts.given, fetch.facts.number) = (before.given, before.number);
             fetch.facts.connects = before.connects;
         }
