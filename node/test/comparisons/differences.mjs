@@ -682,7 +682,7 @@ export const differences = {
     'streams: a bound of 100, 1*': { reason: 'a response of the server has a length and a date', of: ['client: '], programs: 40 },
     'streams: a bound of 100, *json': { reason: 'an empty body is no JSON', of: ['client: '], programs: 3 },
     'sockets: *, the server closes, and sends': { reason: 'close is reported behind the handler that closes, not within it', of: ['server: '], programs: 7 },
-    'sockets: *': { reason: 'the client gets the code of a rule that it broke, and `close` the words of the package ws', of: ['server: close', 'client: close'], programs: 84 }
+    'sockets: *': { reason: 'the client gets the code of a rule that it broke, and `close` the words of the package ws', of: ['server: close', 'client: close'], programs: 91 }
   }
 }
 

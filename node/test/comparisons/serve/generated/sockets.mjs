@@ -39,6 +39,7 @@ const ACTIONS = {
   pings: (ws, message, log) => { log('pinged', ws.ping('p'), ws.pong('q')) },
   closes: ws => { ws.close() },
   'closes with a code': ws => { ws.close(4001, 'why') },
+  'closes with a code that is never sent': ws => { ws.close(1005, 'why') },
   'closes, and sends': (ws, message, log) => {
     ws.close(4002)
     log('sent', ws.send('late'))
