@@ -145,10 +145,12 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   }
 
   onFailed (failure: Failure): void {
-    if (this.isIgnored) return
+    if (this.isOver || (this.owner.destroyed && !this.owner.hasFailedAll(failure))) return
     const error = errorOf(failure, this.answer !== null, this.owner)
-    this.owner.emitFailures(failure, this.load)
-    this.fail(error)
+    const { load } = this
+    this.end(error)
+    this.owner.emitFailures(failure, load)
+    this.report(error)
   }
 
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
@@ -172,8 +174,17 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   }
 
   private fail (error: Error): void {
+    this.end(error)
+    this.report(error)
+  }
+
+  /** It has failed: what listeners do until its callback changes nothing. */
+  private end (error: Error): void {
     this.trace?.onError(error)
     this.over(error)
+  }
+
+  private report (error: Error): void {
     const { reported } = this
     this.reported = null
     if (reported !== null) reported(error, { opaque: this.extras.opaque || null } as never)

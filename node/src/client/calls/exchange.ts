@@ -366,7 +366,7 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
 
   onFailed (failure: Failure): void {
     // Its dispatcher fails it when the connections are closed.
-    if (this.isIgnored) return
+    if (this.isIgnored && (this.isOver || this.isFailing || !this.owner.hasFailedAll(failure))) return
     const other = this.otherWay(failure)
     if (other !== null) return other()
     const error = errorOf(failure, this.hasResponse, this.owner)

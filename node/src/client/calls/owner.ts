@@ -20,6 +20,8 @@ export interface RequestOwner<R> extends FailureOwner {
   await: (body: UnreadBody) => void
   /** Reports failures of connections, beside those of the requests that fail with them. */
   emitFailures: (of: Failure, load: Load | null) => void
+  /** Whether the failure is that of all requests that wait, also where a listener has destroyed the dispatcher in front of theirs. */
+  hasFailedAll: (of: Failure) => boolean
   /** A connection as channels show it. */
   connection: (number: number) => Connection
 }

@@ -63,7 +63,7 @@ export class Connections implements ConnectionListener {
   /** An Agent's, by origin. */
   private readonly places = new Map<string, OriginEntry>()
   /** Emits the failures of connections whose requests have not failed yet, in order. */
-  private readonly failures: (() => void)[] = []
+  private readonly failures: { load: Load; emit: () => void }[] = []
   /** Emit `disconnect` of connections that end with the dispatcher. */
   private readonly disconnects: (() => void)[] = []
   /** Emit the ends of connections with which no request has failed. */
@@ -205,7 +205,7 @@ export class Connections implements ConnectionListener {
   }
 
   private onFailed (events: ConnectionEvent, url: URL): void {
-    if (this.onEmpty === null) this.failures.push(this.failing(events, url, errorOf(events.error!, false)))
+    if (this.onEmpty === null) this.failures.push({ load: this.of.load(url), emit: this.failing(events, url, errorOf(events.error!, false)) })
   }
 
   /** The failure of a connection to a port that there is none of: the engine makes no attempt. */
@@ -223,18 +223,29 @@ export class Connections implements ConnectionListener {
     const load = this.of.load(url)
     load.connection ??= connection
     const targets = this.targets(url, connection)
-    return () => { load.failed(() => { apart(() => { this.emit('connectionError', url, targets, error) }) }) }
+    return () => { load.failed(error, () => { apart(() => { this.emit('connectionError', url, targets, error) }) }) }
   }
 
   /** As with undici: behind the handler of the first request that fails with it, and in front of its callback. The other requests that one
    * attempt of the engine was for had an attempt each with undici's pools: its event comes for each of them. */
   emitFailures (of?: Failure, load: Load | null = null): void {
     if (of?.kind === 'timeout' && load !== null) this.emitTimeout(of, load)
-    const isOfPool = of !== undefined && load !== null && this.of.hasPools && UNCONNECTED.has(of.kind)
-    if (isOfPool && this.failures.length === 0) return load.repeatFailure()
-    for (let emit = this.failures.shift(); emit !== undefined; emit = this.failures.shift()) emit()
-    if (isOfPool) load.surplus--
+    if (of !== undefined && load !== null && this.of.hasPools && UNCONNECTED.has(of.kind)) return this.emitFailure(load)
+    const all = this.failures.splice(0)
+    // A pool that a listener has destroyed tells of no other attempt.
+    if (!this.of.hasPools || this.of.reason === null) for (const { emit } of all) emit()
   }
+
+  /** Emits the failure of one attempt to the origin, for the request that fails with it. */
+  private emitFailure (load: Load): void {
+    const at = this.failures.findIndex(one => one.load === load)
+    if (at < 0) return load.repeatFailure()
+    this.failures.splice(at, 1)[0]!.emit()
+    load.surplus--
+  }
+
+  /** Whether all requests of a Client that wait have failed with an attempt, as with undici: whatever a listener of the event does. */
+  hasFailedAll (of: Failure): boolean { return this.isClient && UNCONNECTED.has(of.kind) }
 
   /** A connection of HTTP/1.1 ends with the request whose time is over, and as with undici its event comes in front of the request's callback. */
   private emitTimeout ({ attempts }: Failure, { url }: Load): void {

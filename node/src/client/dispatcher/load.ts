@@ -21,6 +21,8 @@ export class Load {
   private lastFailure: (() => void) | null = null
   /** How many more attempts have failed than requests with them. */
   surplus = 0
+  /** Why the last of them failed. */
+  private why: Error | null = null
   /** Open connections. */
   private open = 0
   /** The protocol of the connection that was opened last. */
@@ -44,11 +46,19 @@ export class Load {
   /** Whether no connection is open. */
   get isCold (): boolean { return this.open === 0 }
 
-  /** An attempt to connect has failed: `emit` tells the listeners. */
-  failed (emit: () => void): void {
+  /** An attempt to connect has failed with `why`: `emit` tells the listeners. */
+  failed (why: Error, emit: () => void): void {
+    this.why = why
     this.lastFailure = emit
     this.surplus++
     emit()
+  }
+
+  /** The error of a request that waits for an attempt which has failed; null: there is none. */
+  takeFailure (): Error | null {
+    if (this.surplus <= 0) return null
+    this.surplus--
+    return this.why
   }
 
   /** One more request has failed with the last attempt. */

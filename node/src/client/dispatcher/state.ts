@@ -134,6 +134,7 @@ export class State {
 
   onLeft (exchange: Exchange): void { this.onOver(exchange) }
   emitFailures (of: Failure, load: Load | null): void { this.connections.emitFailures(of, load) }
+  hasFailedAll (of: Failure): boolean { return this.connections.hasFailedAll(of) }
 
   /** An 'error' of a Client, which is uncaught without a listener, as with undici; of other dispatchers uncaught. */
   onFault (error: unknown): void {
@@ -261,7 +262,8 @@ export class State {
       const { load, number, upload } = exchange
       const left = load === null || upload !== null ? 0 : room.get(load) ?? load.capacity
       if (left <= 0) {
-        failed(exchange, why)
+        // With undici each request of a pool has an attempt of its own.
+        failed(exchange, (this.hasPools ? load?.takeFailure() : null) ?? why)
         continue
       }
       room.set(load!, left - load!.share(exchange.blocks))

@@ -179,7 +179,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   }
 
   onFailed (failure: Failure): void {
-    if (this.isIgnored) return
+    if (this.isOver || (this.owner?.destroyed === true && !this.owner.hasFailedAll(failure))) return
     const error = errorOf(failure, this.hasHead, this.owner!)
     this.owner!.emitFailures(failure, this.load)
     this.fail(error)

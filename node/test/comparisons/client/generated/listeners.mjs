@@ -1,4 +1,6 @@
 // Acts of a listener of a dispatcher's events x event x dispatcher x requests: what becomes of the requests, and which of them the server gets.
+import { once } from 'node:events'
+import net from 'node:net'
 import { turns } from '../stage.mjs'
 
 const MAKE = {
@@ -15,8 +17,17 @@ const ACTS = {
   'abort of all requests': ({ controller }) => { controller.abort(new Error('mine')) }
 }
 
+/** An origin whose server is down. */
+async function refusing () {
+  const server = net.createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address()
+  await new Promise(resolve => { server.close(resolve) })
+  return `http://127.0.0.1:${port}`
+}
+
 const program = (make, event, act, count) => async (module, stage) => {
-  const server = await stage.serve((request, response) => {
+  const server = event === 'connectionError' ? { url: await refusing() } : await stage.serve((request, response) => {
     stage.log('server')(request.url)
     if (event === 'disconnect') response.setHeader('connection', 'close')
     response.end('hello')
@@ -35,6 +46,7 @@ const program = (make, event, act, count) => async (module, stage) => {
     }
   }
   const acted = new Promise(resolve => {
+    if (event === 'connectionError') dispatcher.on(event, (_, targets, error) => { stage.log('events')(event, error) })
     dispatcher.once(event, () => {
       stage.log('act')(event)
       Promise.resolve(ACTS[act]({ dispatcher, controller })).then(() => { stage.log('act')('over'); resolve() })
@@ -47,10 +59,10 @@ const program = (make, event, act, count) => async (module, stage) => {
 
 const programs = {}
 for (const [kind, make] of Object.entries(MAKE)) {
-  for (const event of ['connect', 'disconnect']) {
+  for (const event of ['connect', 'disconnect', 'connectionError']) {
     for (const act of Object.keys(ACTS)) {
       // Where a pool has several connections, those that are open go on.
-      for (const count of kind.startsWith('Client') && !act.startsWith('abort') ? [1, 3] : [1]) programs[`${kind}, ${event}, ${count} requests: ${act}`] = program(make, event, act, count)
+      for (const count of (kind.startsWith('Client') || event === 'connectionError') && !act.startsWith('abort') ? [1, 3] : [1]) programs[`${kind}, ${event}, ${count} requests: ${act}`] = program(make, event, act, count)
     }
   }
 }
