@@ -182,6 +182,8 @@ impl Get {
                     {
                         return Ok(Tried::Later(pause));
                     }
+                    let conditions = &self.options.conditions;
+                    let response = conditions.applied(&mut fetch.facts, response);
                     return self
                         .deliver(&trace, fetch, response, from, &written_heads)
                         .await

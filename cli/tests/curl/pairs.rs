@@ -304,6 +304,35 @@ fn dates_of_conditions_are_read_as_by_curl() {
 }
 
 #[test]
+fn an_answer_that_is_as_old_as_the_condition_allows_is_none() {
+    // The time of page.html, at a server that knows no conditions.
+    compare_all(
+        |asked, _| {
+            hello(asked, 0).replace(
+                "connection",
+                "last-modified: Sun, 13 Sep 2020 12:26:40 GMT\r\nconnection",
+            )
+        },
+        &[
+            &[
+                "-z",
+                "page.html",
+                "-o",
+                "page.html",
+                "-w",
+                "%{http_code}",
+                "URL",
+            ],
+            &["-z", "page.html", "-i", "URL"],
+            &["-z", "Sun, 13 Sep 2020 12:26:39 GMT", "URL"],
+            &["-z", "Sun, 13 Sep 2020 12:26:41 GMT", "URL"],
+            &["-z", "-Sun, 13 Sep 2020 12:26:40 GMT", "URL"],
+            &["-z", "-Sun, 13 Sep 2020 12:26:41 GMT", "URL"],
+        ],
+    );
+}
+
+#[test]
 fn a_cookie_for_an_address_has_no_subdomains_in_its_file() {
     compare_all(
         |asked, _| {

@@ -1,14 +1,18 @@
 //! The flags of conditions (RFC 9110 section 13): what is fetched only where it has changed.
 
 use super::date;
+use super::write_out::Facts;
 use crate::failure::{Failure, report};
 use crate::get::given;
 use clap::Args;
-use http::header::{ETAG, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE};
-use http::{HeaderMap, HeaderValue};
+use http::header::{
+    ETAG, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, LAST_MODIFIED,
+};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use std::fs::OpenOptions;
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
+use trunkline::Body;
 
 /// Dates and tags.
 #[derive(Args)]
@@ -55,6 +59,47 @@ impl ConditionOptions {
         Ok(fields)
     }
 
+    /// The answer as the time of -z allows it.
+    pub(in crate::get) fn applied(
+        &self,
+        facts: &mut Facts,
+        response: Response<Body>,
+    ) -> Response<Body> {
+        let (mut head, body) = response.into_parts();
+        if !self.forbids(head.status, &head.headers) {
+            return Response::from_parts(head, body);
+        }
+        head.status = StatusCode::NOT_MODIFIED;
+        facts.head = Some((head.version, head.status, head.headers.clone()));
+        Response::from_parts(head, Body::empty())
+    }
+
+    /// Whether the time of -z forbids an answer that a server has given all the same, as one that knows no conditions does. curl
+    /// takes it for a 304.
+    fn forbids(&self, status: StatusCode, answer: &HeaderMap) -> bool {
+        let Some(given) = self.time_cond.as_ref().filter(|_| status == StatusCode::OK) else {
+            return false;
+        };
+        let (is_since, text) = match given.strip_prefix('-') {
+            Some(text) => (false, text),
+            None => (true, given.as_str()),
+        };
+        let modified = answer.get(LAST_MODIFIED).and_then(|it| it.to_str().ok());
+        let modified = modified.and_then(|text| httpdate::parse_http_date(text).ok());
+        let Some((modified, asked)) = modified.zip(known_time(text)) else {
+            return false;
+        };
+        // A date of HTTP has whole seconds.
+        let seconds =
+            |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs());
+        let (modified, asked) = (seconds(modified), seconds(asked));
+        if is_since {
+            modified <= asked
+        } else {
+            modified >= asked
+        }
+    }
+
     /// Writes the etag of an answer; without one the file stays as it is.
     pub(in crate::get) fn save(&self, answer: &HeaderMap) -> Result<(), Failure> {
         let Some(path) = &self.etag_save else {
@@ -74,14 +119,19 @@ impl ConditionOptions {
 
 /// A date, or the time at which a file was changed. `None`: it is no date, and there is no such file yet, so that all is asked for.
 fn time(text: &str) -> Option<SystemTime> {
-    if let Some(time) = date::parse(text) {
-        return Some(time);
-    }
-    let changed = std::fs::metadata(text).and_then(|file| file.modified());
-    if changed.is_err() {
+    let time = known_time(text);
+    if time.is_none() {
         report!(
             "trunkline: -z {text:?} is neither a date, as \"Wed, 21 Oct 2015 07:28:00 GMT\", nor a file: no condition is sent"
         );
     }
-    changed.ok()
+    time
+}
+
+fn known_time(text: &str) -> Option<SystemTime> {
+    date::parse(text).or_else(|| {
+        std::fs::metadata(text)
+            .and_then(|file| file.modified())
+            .ok()
+    })
 }
