@@ -280,6 +280,7 @@ export const differences = {
     'responses: cut * by resetAndDestroy, *': { reason: 'a reset has the code of the system, as on newer lines of Node.js', of: ['fetch: failed', 'fetch: body failed'], programs: 40, lines: [22] },
     'ends: *: a Readable that gives what is no byte, *': { reason: 'a source that cannot be sent is destroyed', of: ['fetch: destroyed'], programs: 4 },
     'ends: a dispatcher that *': { reason: 'a dispatcher that fails with anything is a network error: undici fails an assertion, or reads a member of nothing', of: ['fetch: failed'], programs: 6 },
+    'words: fetch of port 0': 'port 0 is a bad port, as others that nothing of HTTP listens on: undici tries to connect',
     'words: Request, *': { reason: 'the refusal names what was given', of: ['call: '], programs: 7 },
     'redirects: * with a ReadableStream': { reason: WHY, of: ['fetch: failed'], programs: 56 },
     'redirects: * to no URL, follow': { reason: WHY, of: ['fetch: failed'], programs: 7 }

@@ -63,6 +63,7 @@ for (const name of ['Request', 'Response']) {
     }
   }
 }
+for (const port of [0, 1, 22, 6000, 6667, 10080]) programs[`fetch of port ${port}`] = (module, stage) => attempt(stage, () => module.fetch(`http://127.0.0.1:${port}/`))
 for (const reference of ['', 'origin']) {
   for (const init of [undefined, {}, { headers: { a: 'b' } }, { mode: 'no-cors' }, { referrerPolicy: 'unsafe-url' }]) {
     programs[`Request of a Request, referrerPolicy '${reference}', with ${JSON.stringify(init)}`] = (module, stage) => {
