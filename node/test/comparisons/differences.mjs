@@ -99,6 +99,7 @@ const BEGUN = 'a request that was made before its session closed is sent'
 
 /** Differences from undici 6, 7 and 8 alike. */
 const OF_EACH_LINE = {
+  'retries: *, what is no HTTP: *': { reason: CODED, programs: 12 },
   'breaks: *: what is no HTTP, *': { reason: CODED, of: ['client: failed'], programs: 12 },
   'breaks: *: 101 without an upgrade, *': { reason: 'an upgrade that does not say to what fails as others do: undici fails an assertion', of: ['client: failed'], programs: 12 },
   'connects: *, 204 with *length': { reason: NO_BODY, of: ['client: got'], programs: 4 },
