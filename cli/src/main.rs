@@ -41,7 +41,7 @@ enum Command {
     Bench(Box<bench::BenchOptions>),
     /// Show what a server or a client is doing, by the address of its admin page.
     Top(admin::top::TopOptions),
-    /// Print the story of a failed request of a client, by its number and the address of the client's admin page.
+    /// Print the timeline of a failed request of a client, by its number and the address of the client's admin page.
     Explain(admin::explain::ExplainOptions),
     /// Print completions for a shell.
     Completions(packaging::CompletionsOptions),

@@ -115,7 +115,7 @@ fn the_state_names_what_each_exchange_waits_for() {
 }
 
 #[test]
-fn explain_prints_the_story_of_a_failed_request_by_its_number() {
+fn explain_prints_the_timeline_of_a_failed_request_by_its_number() {
     let runtime = tokio::runtime::Runtime::new().expect("it starts");
     let _entered = runtime.enter();
     let client = trunkline::Client::new();
@@ -151,12 +151,12 @@ fn explain_prints_the_story_of_a_failed_request_by_its_number() {
     let error = runtime.block_on(async { client.get(&origin).send().await });
     let error = error.expect_err("nothing listens");
     let id = error
-        .story_id()
+        .timeline_id()
         .expect("a page shows the client")
         .to_string();
-    assert!(error.to_string().ends_with(&format!("(story {id})")));
+    assert!(error.to_string().ends_with(&format!("(timeline {id})")));
 
-    assert_eq!(explain(&[&id]), (Some(0), error.story()));
+    assert_eq!(explain(&[&id]), (Some(0), error.timeline()));
     let (code, text) = explain(&[]);
     assert_eq!(code, Some(0), "{text}");
     assert!(
@@ -165,7 +165,10 @@ fn explain_prints_the_story_of_a_failed_request_by_its_number() {
     );
     let (code, text) = explain(&["18446744073709551615"]);
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("has no story 18446744073709551615"), "{text}");
+    assert!(
+        text.contains("has no timeline 18446744073709551615"),
+        "{text}"
+    );
 
     let handler = trunkline::service_fn(|_: http::Request<trunkline::Body>| async {
         Ok::<_, std::convert::Infallible>(http::Response::new(trunkline::Body::empty()))
@@ -366,12 +369,12 @@ fn the_level_of_the_log_is_a_choice_of_the_page_and_of_its_addresses() {
 }
 
 #[test]
-fn explain_prints_the_story_of_a_request_as_the_server_saw_it() {
-    let folder = Folder::new("admin-server-stories");
+fn explain_prints_the_timeline_of_a_request_as_the_server_saw_it() {
+    let folder = Folder::new("admin-server-timelines");
     let log = folder.path() + "/access.log";
     let text = format!(
         "test_endpoints = true\nlisten = \"127.0.0.1:0\"\n[admin]\naddress = \"127.0.0.1:0\"\nslow = \"1ms\"\n\
-         [log]\naccess = \"{log}\"\nformat = \"json\"\nfields = [\"target\", \"story\"]\n"
+         [log]\naccess = \"{log}\"\nformat = \"json\"\nfields = [\"target\", \"timeline\"]\n"
     );
     let file = folder.file("serve.toml", text.as_bytes());
     let mut command = Command::new(BINARY);
@@ -407,7 +410,7 @@ fn explain_prints_the_story_of_a_request_as_the_server_saw_it() {
         "{lines:?}"
     );
     assert!(
-        lines[0].contains(": it was answered with 503 (story "),
+        lines[0].contains(": it was answered with 503 (timeline "),
         "{lines:?}"
     );
     assert!(
@@ -415,18 +418,18 @@ fn explain_prints_the_story_of_a_request_as_the_server_saw_it() {
         "{lines:?}"
     );
     let id = lines[1].split_whitespace().next().expect("a number");
-    let (code, story) = explain(&[id]);
-    assert_eq!(code, Some(0), "{story}");
+    let (code, timeline) = explain(&[id]);
+    assert_eq!(code, Some(0), "{timeline}");
     for part in [
         "waits: the handler has not answered\n",
         "answered with 200\n",
         "ends: ",
     ] {
-        assert!(story.contains(part), "{part}: {story}");
+        assert!(timeline.contains(part), "{part}: {timeline}");
     }
     assert_eq!(explain(&["999999"]).0, Some(1));
     assert_eq!(served.terminate(), Some(0));
     let logged = std::fs::read_to_string(log).expect("written");
-    let line = format!("{{\"target\":\"/delay/30\",\"story\":{id}}}\n");
+    let line = format!("{{\"target\":\"/delay/30\",\"timeline\":{id}}}\n");
     assert!(logged.contains(&line), "{line}: {logged}");
 }

@@ -51,7 +51,7 @@ pub(crate) struct Action {
 }
 
 /// The page of one server or client, and its settings. It is read at `/`, as JSON at `/state.json`, as server-sent events
-/// once a second at `/events`; `/stories/ID` has the story of a failed request of a client, `/metrics` the counts; `/healthz` and
+/// once a second at `/events`; `/timelines/ID` has the timeline of a failed request of a client, `/metrics` the counts; `/healthz` and
 /// `/readyz` are for load balancers.
 pub struct Admin {
     source: PageSubject,
@@ -65,11 +65,11 @@ impl Admin {
     pub fn of_server(inspector: Inspector) -> Self {
         Self::of(PageSubject::Server(inspector))
     }
-    /// The page of a client, which keeps the stories of its failed requests from now on
-    /// ([`Client::keep_stories`](crate::Client::keep_stories)).
+    /// The page of a client, which keeps the timelines of its failed requests from now on
+    /// ([`Client::keep_timelines`](crate::Client::keep_timelines)).
     #[cfg(feature = "client")]
     pub fn of_client(client: &crate::Client) -> Self {
-        client.keep_stories();
+        client.keep_timelines();
         Self::of(PageSubject::Client(client.clone()))
     }
     fn of(source: PageSubject) -> Self {

@@ -29,7 +29,7 @@ mod settings;
 mod submission;
 
 pub use crate::driver::machine::inspection::InspectLimits;
-pub use crate::error::stories::{KeptStory, STORIES_MAX, STORY_BYTES_MAX};
+pub use crate::error::timelines::{KeptTimeline, TIMELINE_BYTES_MAX, TIMELINES_MAX};
 pub use crate::metrics::client::{ClientMetrics, ClientVersionMetrics, PoolMetrics};
 pub use crate::metrics::exposition::OPENMETRICS_TYPE;
 pub use crate::metrics::histogram::Histogram;
@@ -219,14 +219,14 @@ impl Client {
     pub async fn inspect(&self, limits: InspectLimits) -> ClientSnapshot {
         self.dispatch.inspect(limits).await
     }
-    /// Keeps the stories of requests that fail from now on, the last [`STORIES_MAX`], and numbers their errors
-    /// ([`Error::story_id`]); requests that succeed cost nothing for it. A page that shows the client does so by itself.
-    pub fn keep_stories(&self) {
-        self.dispatch.settings.counts.stories.keep();
+    /// Keeps the timelines of requests that fail from now on, the last [`TIMELINES_MAX`], and numbers their errors
+    /// ([`Error::timeline_id`]); requests that succeed cost nothing for it. A page that shows the client does so by itself.
+    pub fn keep_timelines(&self) {
+        self.dispatch.settings.counts.timelines.keep();
     }
-    /// The stories that are kept, the latest last; none before [`keep_stories`](Self::keep_stories).
-    pub fn stories(&self) -> Vec<KeptStory> {
-        self.dispatch.settings.counts.stories.list()
+    /// The timelines that are kept, the latest last; none before [`keep_timelines`](Self::keep_timelines).
+    pub fn timelines(&self) -> Vec<KeptTimeline> {
+        self.dispatch.settings.counts.timelines.list()
     }
     /// Totals over the client's life.
     pub fn totals(&self) -> Totals {

@@ -4,11 +4,11 @@
 pub(crate) mod classify;
 mod convert;
 mod display;
+pub(crate) mod timeline;
 #[cfg(any(feature = "client", feature = "server"))]
-pub(crate) mod stories;
-pub(crate) mod story;
+pub(crate) mod timelines;
 
-pub use story::{Attempted, Progress};
+pub use timeline::{Attempted, Progress};
 pub use trunkline_core::proxy::SocksRefusal;
 
 use http::Uri;
@@ -16,7 +16,7 @@ use std::error;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use story::History;
+use timeline::History;
 use trunkline_core::error::{Closed, H2Code, Misuse, Violation};
 use trunkline_core::http::{Reset, ResetBy};
 use trunkline_core::pool::WaitReason;
@@ -33,7 +33,7 @@ pub struct Error {
     tries: u32,
     attempts: Vec<Attempted>,
     history: Option<Box<History>>,
-    story_id: Option<NonZeroU64>,
+    timeline_id: Option<NonZeroU64>,
     was_sent: bool,
     timed_out: bool,
     refuses_certificate: bool,
@@ -183,7 +183,7 @@ impl Error {
             tries: 0,
             attempts: Vec::new(),
             history: None,
-            story_id: None,
+            timeline_id: None,
             was_sent: false,
             timed_out: false,
             refuses_certificate: false,
@@ -353,10 +353,10 @@ impl Error {
         self.attempts = attempts;
         self
     }
-    /// Its story is kept by this number.
+    /// Its timeline is kept by this number.
     #[must_use]
-    pub(crate) fn with_story_id(mut self, id: u64) -> Self {
-        self.story_id = NonZeroU64::new(id);
+    pub(crate) fn with_timeline_id(mut self, id: u64) -> Self {
+        self.timeline_id = NonZeroU64::new(id);
         self
     }
     /// Names the request and how long it took.
@@ -449,10 +449,10 @@ impl Error {
         self.wait_reason
     }
     /// Client: the number by which a page that shows the client, and `trunkline explain`, find the request's
-    /// [`story`](Self::story); the text of the error ends with it, as `(story 17)`. `None`: no page shows the client, or the
+    /// [`timeline`](Self::timeline); the text of the error ends with it, as `(timeline 17)`. `None`: no page shows the client, or the
     /// request never got into its pool.
-    pub fn story_id(&self) -> Option<u64> {
-        self.story_id.map(NonZeroU64::get)
+    pub fn timeline_id(&self) -> Option<u64> {
+        self.timeline_id.map(NonZeroU64::get)
     }
     /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {

@@ -15,7 +15,7 @@ mod worker;
 #[cfg(unix)]
 pub use crate::connection_info::unix::UnixPeer;
 pub use crate::driver::machine::inspection::InspectLimits;
-pub use crate::error::stories::{KeptStory, STORIES_MAX, STORY_BYTES_MAX};
+pub use crate::error::timelines::{KeptTimeline, TIMELINE_BYTES_MAX, TIMELINES_MAX};
 pub use crate::metrics::exposition::OPENMETRICS_TYPE;
 pub use crate::metrics::histogram::Histogram;
 pub use bind::config_handle::ConfigHandle;
@@ -64,7 +64,7 @@ use exchange::info_policy::InfoPolicy;
 use exchange::targets::Targets;
 use observe::access::AccessLog;
 use observe::handshake_log::HandshakeLog;
-use observe::story::StoryKeeper;
+use observe::timeline::TimelineKeeper;
 use registry::Allowed;
 use response::AnswerOptions;
 use std::net::SocketAddr;
@@ -183,19 +183,19 @@ impl<P> Server<P> {
         self.info_policy.keeps_targets = keep;
         self
     }
-    /// Keeps the stories of requests that fail, or take `slow` or longer, the last [`STORIES_MAX`]: their target, when they
-    /// were answered, every wait with its reason, and how they ended. [`Inspector::stories`] lists them, and so does the admin page. It
+    /// Keeps the timelines of requests that fail, or take `slow` or longer, the last [`TIMELINES_MAX`]: their target, when they
+    /// were answered, every wait with its reason, and how they ended. [`Inspector::timelines`] lists them, and so does the admin page. It
     /// costs an allocation or two for each request. Default: none is kept.
     #[must_use]
-    pub fn keep_stories(mut self, slow: Duration) -> Self {
-        self.info_policy.stories = Some(StoryKeeper::new(slow, true));
+    pub fn keep_timelines(mut self, slow: Duration) -> Self {
+        self.info_policy.timelines = Some(TimelineKeeper::new(slow, true));
         self
     }
-    /// As [`keep_stories`](Self::keep_stories), from the moment that [`Inspector::keep_stories`] asks for them: until then a request costs
+    /// As [`keep_timelines`](Self::keep_timelines), from the moment that [`Inspector::keep_timelines`] asks for them: until then a request costs
     /// a look at a flag.
     #[must_use]
-    pub fn offer_stories(mut self, slow: Duration) -> Self {
-        self.info_policy.stories = Some(StoryKeeper::new(slow, false));
+    pub fn offer_timelines(mut self, slow: Duration) -> Self {
+        self.info_policy.timelines = Some(TimelineKeeper::new(slow, false));
         self
     }
     /// Writes what becomes of HTTP/3's packets, and the frames of HTTP/2 and HTTP/3, to this file, which is emptied

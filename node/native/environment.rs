@@ -215,9 +215,9 @@ unsafe extern "C" fn ask(
                 }
                 "listen" | "second" | "alone" | "join" | "identity" | "context" | "forget"
                 | "chosen" | "configure" | "drain" | "serve" | "take" | "stop"
-                | "serverMetrics" | "handOver" | "inspectServer" | "serverStory"
+                | "serverMetrics" | "handOver" | "inspectServer" | "serverTimeline"
                 | "closeServerPage" => registry.ask_server(shared, &verb, &text),
-                "story" => environment.story(&text),
+                "timeline" => environment.timeline(&text),
                 "ringLag" => Ok((shared.ring_lag.to_openmetrics() + "# EOF\n").into()),
                 "snapshot" => snapshot::ask(&registry.snapshot_requests, &text, kick),
                 "traffic" => traffic::ask(&registry.traffics, &text, kick),
@@ -239,7 +239,7 @@ unsafe extern "C" fn ask(
 }
 
 #[derive(Deserialize)]
-struct StoryAsk {
+struct TimelineAsk {
     number: u64,
 }
 
@@ -317,10 +317,10 @@ impl Environment {
         }
         self.shared.waker.close(closed);
     }
-    /// The story of a failed request; null: it is not kept any more.
-    fn story(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
-        let ask: StoryAsk = read(text)?;
-        Ok(serde_json::json!(self.shared.failed().story(ask.number)))
+    /// The timeline of a failed request; null: it is not kept any more.
+    fn timeline(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {
+        let ask: TimelineAsk = read(text)?;
+        Ok(serde_json::json!(self.shared.failed().timeline(ask.number)))
     }
     /// Answers later, with a completion.
     fn warm_up(&self, text: &str) -> Result<serde_json::Value, serde_json::Value> {

@@ -68,15 +68,15 @@ pub(crate) fn describe(error: &Error) -> Value {
         "proxy": error.proxy_refusal().and_then(proxy_code),
         "attempts": ended,
         "wasSent": error.was_sent(),
-        "storyId": error.story_id(),
+        "timelineId": error.timeline_id(),
         "waitReason": error.wait_reason().map(|reason| reason.text()),
     })
 }
 
-/// The text of the error without the number of its story, which `storyId` has: programs match messages.
+/// The text of the error without the number of its timeline, which `timelineId` has: programs match messages.
 fn message(error: &Error) -> String {
     let text = error.to_string();
-    let number = error.story_id().map(|id| format!(" (story {id})"));
+    let number = error.timeline_id().map(|id| format!(" (timeline {id})"));
     match number.and_then(|number| text.strip_suffix(&number).map(str::to_owned)) {
         Some(message) => message,
         None => text,

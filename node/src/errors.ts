@@ -2,7 +2,7 @@
 // neither package needs the other.
 
 import { helpOf } from './errors/help'
-import { storyOf } from './errors/stories'
+import { timelineOf } from './errors/timelines'
 
 /** One time that a request was on a connection. Times are in milliseconds from its submission on. */
 export interface Attempt {
@@ -32,21 +32,21 @@ export interface FailureFacts {
   /** Why the request was waiting when it failed in its queue. */
   waitReason?: string | null | undefined
   /**
-   * The story of the request, as lines for people: its method and origin, every wait with its reason, every connection
+   * The timeline of the request, as lines for people: its method and origin, every wait with its reason, every connection
    * that it was on with its version and times, and how it ended there. Not enumerable. Undefined where the engine did not
    * carry the request, and where 1,024 later requests had failed before it was read: the text is made then. Its form may change: programs read `attempts`.
    */
-  readonly story?: string | undefined
+  readonly timeline?: string | undefined
   /**
    * The section of the package's page of errors for this code, as `docs/node-errors.md#und_err_socket`. Not in the message, which is undici's or that of
    * Node.js, and not enumerable.
    */
   readonly help?: string
   /**
-   * The number by which `trunkline explain URL NUMBER` and the page of the dispatcher (`inspect()`) find the story. Undefined where there was no
+   * The number by which `trunkline explain URL NUMBER` and the page of the dispatcher (`inspect()`) find the timeline. Undefined where there was no
    * such page when the request failed.
    */
-  storyId?: number | undefined
+  timelineId?: number | undefined
 }
 
 /** The socket fields of undici's SocketError. */
@@ -68,7 +68,7 @@ export class TrunklineError extends Error implements FailureFacts {
   declare attempts?: FailureFacts['attempts'] | undefined
   declare wasSent?: boolean | undefined
   declare waitReason?: string | null | undefined
-  declare storyId?: number | undefined
+  declare timelineId?: number | undefined
   /** The connection's addresses of a SocketError, where they are known. */
   declare socket?: SocketInfo | null | undefined
 
@@ -78,7 +78,7 @@ export class TrunklineError extends Error implements FailureFacts {
     this.code = code
   }
 
-  get story (): string | undefined { return storyOf(this) }
+  get timeline (): string | undefined { return timelineOf(this) }
 
   get help (): string { return helpOf(this.code) }
 

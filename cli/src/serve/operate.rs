@@ -33,7 +33,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use trunkline::ServerConfig;
 
-/// Requests that take longer have stories on the admin page, as those that fail have.
+/// Requests that take longer have timelines on the admin page, as those that fail have.
 const SLOW: Duration = Duration::from_secs(1);
 /// The least size of an access log that is renamed: a file of a few lines is a mistake in the unit.
 pub(super) const FILE_BYTES_LEAST: u64 = 4096;
@@ -51,7 +51,7 @@ pub(crate) struct OperateOptions {
     /// or more, which other users may not read. /healthz and /readyz need none.
     #[arg(long, value_name = "FILE", requires = "admin")]
     pub(super) admin_token_file: Option<PathBuf>,
-    /// Requests that take longer have stories on the admin page, which a file alone sets.
+    /// Requests that take longer have timelines on the admin page, which a file alone sets.
     #[arg(skip = SLOW)]
     pub(super) slow: Duration,
     /// Take the place of the server that was started with the same path: this one receives its listening sockets over

@@ -51,7 +51,7 @@ fn with_options<P>(
         .keep_targets(options.operate.admin.is_some())
         .config(config(options));
     if options.operate.admin.is_some() {
-        server = server.keep_stories(options.operate.slow);
+        server = server.keep_timelines(options.operate.slow);
     }
     if let Some(tls) = tls {
         server = server.tls(tls.shared());

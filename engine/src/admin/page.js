@@ -316,25 +316,25 @@ function showQueue(state) {
   byId('queue-rest').textContent = state.unlisted_queue > 0 ? `and ${count(state.unlisted_queue)} that are not listed` : '';
 }
 
-/** The story of one failed request, read when it is opened: it does not change. */
-function story({ id, headline }) {
-  const made = element('details', undefined, { 'data-story': id });
+/** The timeline of one failed request, read when it is opened: it does not change. */
+function timeline({ id, headline }) {
+  const made = element('details', undefined, { 'data-timeline': id });
   const text = element('pre');
   made.append(element('summary', `${id}: ${headline}`), text);
   made.addEventListener('toggle', async () => {
     if (!made.open || text.textContent !== '') return;
-    const response = await fetch(`/stories/${id}`, { headers: authorization() });
+    const response = await fetch(`/timelines/${id}`, { headers: authorization() });
     text.textContent = await response.text();
   });
   return made;
 }
 
-function showStories(stories) {
-  byId('stories-section').hidden = stories.length === 0;
-  const box = byId('stories');
+function showTimelines(timelines) {
+  byId('timelines-section').hidden = timelines.length === 0;
+  const box = byId('timelines');
   // Those that are there stay as they are: one may be open.
-  const known = new Map([...box.children].map((made) => [made.dataset.story, made]));
-  const wanted = stories.map((it) => known.get(String(it.id)) ?? story(it));
+  const known = new Map([...box.children].map((made) => [made.dataset.timeline, made]));
+  const wanted = timelines.map((it) => known.get(String(it.id)) ?? timeline(it));
   const isSame = wanted.length === known.size && wanted.every((made, at) => made === box.children[at]);
   if (!isSame) replace(box, wanted);
 }
@@ -409,7 +409,7 @@ function draw(state) {
   showWaits(state);
   showQueue(state);
   showConnections(state);
-  showStories(state.stories ?? []);
+  showTimelines(state.timelines ?? []);
   showTables(state);
   plot('plot-requests', [series.requests], count);
   plot('plot-latency', [series.median, series.slow], duration);

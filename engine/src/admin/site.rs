@@ -128,8 +128,8 @@ impl Site {
         if let Some(name) = path.strip_prefix("/actions/") {
             return self.act(name);
         }
-        if let Some(id) = path.strip_prefix("/stories/") {
-            return self.story(id);
+        if let Some(id) = path.strip_prefix("/timelines/") {
+            return self.timeline(id);
         }
         match path {
             "/" => with_type("text/html; charset=utf-8", PAGE),
@@ -145,7 +145,7 @@ impl Site {
             "/events" => self.live(),
             _ => plain(
                 StatusCode::NOT_FOUND,
-                "there are /, /state.json, /events, /stories/ID, /metrics, /healthz and /readyz\n",
+                "there are /, /state.json, /events, /timelines/ID, /metrics, /healthz and /readyz\n",
             ),
         }
     }
@@ -169,14 +169,14 @@ impl Site {
         }
     }
 
-    fn story(&self, id: &str) -> Response<Body> {
-        let found = id.parse().ok().and_then(|id| self.source.story(id));
+    fn timeline(&self, id: &str) -> Response<Body> {
+        let found = id.parse().ok().and_then(|id| self.source.timeline(id));
         match found {
-            Some(story) => plain(StatusCode::OK, story),
+            Some(timeline) => plain(StatusCode::OK, timeline),
             None => plain(
                 StatusCode::NOT_FOUND,
-                "no story has this number here: a client keeps those of its last failed requests, from the moment that it has a \
-                 page; a server with `keep_stories` those of failed and slow ones\n",
+                "no timeline has this number here: a client keeps those of its last failed requests, from the moment that it has a \
+                 page; a server with `keep_timelines` those of failed and slow ones\n",
             ),
         }
     }

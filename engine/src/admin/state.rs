@@ -2,7 +2,7 @@
 
 use super::{LISTED_CONNECTIONS_MAX, LISTED_STREAMS_MAX};
 use crate::driver::machine::inspection::InspectLimits;
-use crate::error::stories::KeptStory;
+use crate::error::timelines::KeptTimeline;
 use crate::metrics::histogram::Histogram;
 use crate::server::{Inspector, Metrics};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use trunkline_core::http::Version;
 use trunkline_core::inspect::{ConnectionSnapshot, StreamSnapshot, StreamWait};
 
-/// Characters of a story's first line in the state, which is made once a second.
+/// Characters of a timeline's first line in the state, which is made once a second.
 const HEADLINE_CHARACTERS_MAX: usize = 200;
 
 /// The server or the client that the page shows.
@@ -39,15 +39,15 @@ impl PageSubject {
             Self::Client(_) => true,
         }
     }
-    /// The story with a number; `None`: it is not kept.
-    pub(super) fn story(&self, id: u64) -> Option<String> {
-        let stories = match self {
-            Self::Server(inspector) => inspector.stories().unwrap_or_default(),
+    /// The timeline with a number; `None`: it is not kept.
+    pub(super) fn timeline(&self, id: u64) -> Option<String> {
+        let timelines = match self {
+            Self::Server(inspector) => inspector.timelines().unwrap_or_default(),
             #[cfg(feature = "client")]
-            Self::Client(client) => client.stories(),
+            Self::Client(client) => client.timelines(),
         };
-        let kept = stories.into_iter().find(|story| story.id == id);
-        kept.map(|story| story.text)
+        let kept = timelines.into_iter().find(|timeline| timeline.id == id);
+        kept.map(|timeline| timeline.text)
     }
     pub(super) async fn state(&self) -> Value {
         let limits = InspectLimits::default()
@@ -83,8 +83,8 @@ async fn server(inspector: &Inspector, limits: InspectLimits) -> Value {
         })
         .collect();
     let mut state = counts_of_server(&metrics);
-    if let Some(kept) = inspector.stories() {
-        state["stories"] = json!(stories(kept));
+    if let Some(kept) = inspector.timelines() {
+        state["timelines"] = json!(timelines(kept));
     }
     state["kind"] = json!("server");
     state["connections"] = json!(connections);
@@ -135,7 +135,7 @@ fn counts_of_server(metrics: &Metrics) -> Value {
 
 #[cfg(feature = "client")]
 mod client {
-    use super::{add, durations_of, json, millis, named, snapshot, stories};
+    use super::{add, durations_of, json, millis, named, snapshot, timelines};
     use crate::Client;
     use crate::client::InspectLimits;
     use serde_json::{Map, Value};
@@ -184,7 +184,7 @@ mod client {
         let answered = responses.values().filter_map(Value::as_u64).sum::<u64>();
         json!({
             "kind": "client",
-            "stories": stories(client.stories()),
+            "timelines": timelines(client.timelines()),
             "counts": {
                 "requests": metrics.totals.submitted,
                 "open": metrics.pool.active,
@@ -222,17 +222,17 @@ mod client {
 }
 
 /// The latest first.
-fn stories(kept: Vec<KeptStory>) -> Vec<Value> {
-    let stories = kept.into_iter().rev().map(|story| {
-        let first = story.text.lines().next().unwrap_or_default();
+fn timelines(kept: Vec<KeptTimeline>) -> Vec<Value> {
+    let timelines = kept.into_iter().rev().map(|timeline| {
+        let first = timeline.text.lines().next().unwrap_or_default();
         let headline: String = first.chars().take(HEADLINE_CHARACTERS_MAX).collect();
         json!({
-            "id": story.id,
-            "age_ms": millis(story.failed_at.elapsed().unwrap_or_default()),
+            "id": timeline.id,
+            "age_ms": millis(timeline.failed_at.elapsed().unwrap_or_default()),
             "headline": headline,
         })
     });
-    stories.collect()
+    timelines.collect()
 }
 
 /// A connection; one that did not answer has no version.

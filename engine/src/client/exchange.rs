@@ -10,7 +10,7 @@ use crate::body::Body;
 use crate::body::window::Wanted;
 use crate::connection_info::traffic::Traffic;
 use crate::driver::signals::Signals;
-use crate::error::story::History;
+use crate::error::timeline::History;
 use crate::error::{Attempted, Error, ErrorKind, Progress};
 use crate::metrics::client::counters::ClientCounts;
 use http::Response;
@@ -168,7 +168,7 @@ impl Outgoing {
     /// Fails the request, which `counts` gets.
     pub(super) fn fail(mut self: Box<Self>, counts: &ClientCounts, error: Error) {
         counts.failures.count(error.kind());
-        let error = counts.stories.note(self.annotate(error));
+        let error = counts.timelines.note(self.annotate(error));
         self.complete_failed(error);
     }
     /// Fails the user's wait for the response with `error`.

@@ -1,7 +1,7 @@
 //! The texts of an error: one level for libraries, and one line for people.
 
 use super::Error;
-use super::story::ErrorText;
+use super::timeline::ErrorText;
 use std::{error, fmt};
 
 impl fmt::Display for Error {
@@ -18,8 +18,8 @@ impl fmt::Display for Error {
             Some(text) => f.write_str(text)?,
             None => write!(f, "{}", ErrorText(self.kind))?,
         }
-        match self.story_id {
-            Some(id) => write!(f, " (story {id})"),
+        match self.timeline_id {
+            Some(id) => write!(f, " (timeline {id})"),
             None => Ok(()),
         }
     }
@@ -53,8 +53,8 @@ impl fmt::Debug for Error {
         if let Some(source) = &self.source {
             displayed.field("source", source);
         }
-        if let Some(id) = self.story_id {
-            displayed.field("story_id", &id);
+        if let Some(id) = self.timeline_id {
+            displayed.field("timeline_id", &id);
         }
         displayed.field("help", &self.help());
         displayed.finish()

@@ -3,7 +3,7 @@
 //! No future, waker or `HeaderMap` per request.
 
 mod exchange;
-mod exchange_story;
+mod exchange_timeline;
 mod exchanges;
 mod heads;
 mod held;
@@ -113,9 +113,9 @@ pub trait Callbacks: Clone + 'static {
     }
     /// The connection took `bytes` of a body that is sent piece by piece.
     fn room(&self, exchange: &Self::Exchange, bytes: usize);
-    /// The exchange has failed or was slow, and its story is kept under this number: before [`ended`](Self::ended), where stories are kept
-    /// ([`Server::keep_stories`](crate::Server::keep_stories)).
-    fn story(&self, exchange: &Self::Exchange, id: u64) {
+    /// The exchange has failed or was slow, and its timeline is kept under this number: before [`ended`](Self::ended), where timelines are kept
+    /// ([`Server::keep_timelines`](crate::Server::keep_timelines)).
+    fn timeline(&self, exchange: &Self::Exchange, id: u64) {
         let _ = (exchange, id);
     }
     /// The exchange is over.

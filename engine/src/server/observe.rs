@@ -8,7 +8,7 @@ pub(super) mod inspect;
 pub(super) mod metrics;
 pub(super) mod openmetrics;
 pub(super) mod resident;
-pub(super) mod story;
+pub(super) mod timeline;
 
 pub(super) use access::AccessLog;
 pub(super) use counters::Counters;

@@ -40,8 +40,8 @@ mod slot;
 mod slots;
 mod upgrading;
 
-/// Streams of a connection that are looked at for the reasons of their waits: stories of those behind them have none.
-const STORY_STREAMS_MAX: usize = 256;
+/// Streams of a connection that are looked at for the reasons of their waits: timelines of those behind them have none.
+const TIMELINE_STREAMS_MAX: usize = 256;
 
 /// The exchanges of one connection.
 pub(super) struct TowerExchanges<S: HttpService> {
@@ -238,8 +238,8 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
         if let Some(slots) = &mut self.slots
             && std::mem::take(&mut slots.waits_unnoted)
         {
-            let snapshot = machine.inspect(now, STORY_STREAMS_MAX);
-            let noted = slots.all.iter_mut().filter(|slot| slot.has_story());
+            let snapshot = machine.inspect(now, TIMELINE_STREAMS_MAX);
+            let noted = slots.all.iter_mut().filter(|slot| slot.has_timeline());
             noted.for_each(|slot| slot.note_wait(now, &snapshot));
         }
     }
@@ -278,7 +278,7 @@ impl<S: HttpService> TowerExchanges<S> {
             match step {
                 Step::Again => {}
                 Step::Wait => {
-                    slots.waits_unnoted |= slot.has_story();
+                    slots.waits_unnoted |= slot.has_timeline();
                     return;
                 }
                 Step::Over if !slot.finish_response() => return,

@@ -63,7 +63,7 @@ fn worker_config() -> WorkerConfig<CallbackServer<Idle>> {
             extra,
             info_policy: InfoPolicy {
                 keeps_targets: false,
-                stories: None,
+                timelines: None,
                 qlog: None,
                 info: false,
                 accepts: false,

@@ -396,9 +396,9 @@ pub(crate) mod completion {
     /// A server's exchange is over.
     /// - `error_code`: RFC 9113 section 7; 0: in order.
     /// - `by_peer`: 1: the peer ended it.
-    /// - `story`: The number of its story; 0: it has none.
-    pub(crate) fn closed(number: u32, error_code: u32, by_peer: u32, story: u32) -> Entry {
-        [20, number, error_code, 0, 0, by_peer, story, 0]
+    /// - `timeline`: The number of its timeline; 0: it has none.
+    pub(crate) fn closed(number: u32, error_code: u32, by_peer: u32, timeline: u32) -> Entry {
+        [20, number, error_code, 0, 0, by_peer, timeline, 0]
     }
     /// A server has a connection; the text is its addresses and what TLS agreed on.
     /// - `server`: The server's number.

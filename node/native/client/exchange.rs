@@ -129,7 +129,7 @@ impl ExchangeListener for ExchangeCallbacks {
             return self.finish(completion::cancelled, &[]);
         }
         let mut description = failure::describe(&error);
-        description["story"] = self.shared.failed().keep(error).into();
+        description["timeline"] = self.shared.failed().keep(error).into();
         let text = description.to_string();
         self.finish(completion::failed, text.as_bytes());
     }

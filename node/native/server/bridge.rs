@@ -49,8 +49,8 @@ pub(crate) struct Exchanges {
     pub(crate) free: Vec<u32>,
     /// The buffer for the text of heads.
     pub(crate) text: Vec<u8>,
-    /// The story of the exchange that ends next; 0: it has none.
-    pub(crate) story: u32,
+    /// The timeline of the exchange that ends next; 0: it has none.
+    pub(crate) timeline: u32,
 }
 
 impl Exchanges {

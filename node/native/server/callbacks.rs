@@ -158,13 +158,13 @@ impl Callbacks for Server {
         let entry = completion::response_room(*exchange, bytes as u32);
         self.server_bridge.shared.complete(entry, &[], &[]);
     }
-    fn story(&self, _: &u32, id: u64) {
-        // Numbers of stories count failed and slow requests: no process gets to 2^32.
-        self.server_bridge.exchanges.borrow_mut().story = id as u32;
+    fn timeline(&self, _: &u32, id: u64) {
+        // Numbers of timelines count failed and slow requests: no process gets to 2^32.
+        self.server_bridge.exchanges.borrow_mut().timeline = id as u32;
     }
     fn ended(&self, exchange: u32, how: Ended) {
         let exchanges = &mut *self.server_bridge.exchanges.borrow_mut();
-        let story = std::mem::take(&mut exchanges.story);
+        let timeline = std::mem::take(&mut exchanges.timeline);
         let slot = &mut exchanges.slots[exchange as usize];
         slot.open = None;
         if let Some(send_room) = slot.send_room.take() {
@@ -176,7 +176,7 @@ impl Callbacks for Server {
             Ended::Whole => (H2Code(0), false),
             Ended::Reset { code, by_peer } => (code, by_peer),
         };
-        let mut entry = completion::closed(exchange, code.0, u32::from(by_peer), story);
+        let mut entry = completion::closed(exchange, code.0, u32::from(by_peer), timeline);
         entry[0] |= completion_flag::LAST;
         self.server_bridge.shared.complete(entry, &[], &[]);
     }

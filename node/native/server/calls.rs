@@ -80,9 +80,9 @@ struct HandOverAsk {
 /// The others know what else there is.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StoryAsk {
+struct TimelineAsk {
     server: u32,
-    story: u64,
+    timeline: u64,
 }
 
 #[derive(Deserialize)]
@@ -172,7 +172,7 @@ impl Servers {
                 Ok(json!(metrics.map(|metrics| metrics.to_openmetrics())))
             }
             "inspectServer" => self.inspect(read(text)?),
-            "serverStory" => self.story(read(text)?),
+            "serverTimeline" => self.timeline(read(text)?),
             "closeServerPage" => self.pages.close(text),
             "drain" => {
                 let ask: DrainAsk = read(text)?;
@@ -223,18 +223,18 @@ impl Servers {
         }
     }
 
-    /// The story of a request; null: it is not kept.
-    fn story(&self, ask: StoryAsk) -> Result<Value, Value> {
+    /// The timeline of a request; null: it is not kept.
+    fn timeline(&self, ask: TimelineAsk) -> Result<Value, Value> {
         let inspector = self.inspectors.get(&ask.server);
-        let kept = inspector.and_then(Inspector::stories).unwrap_or_default();
-        let found = kept.into_iter().find(|kept| kept.id == ask.story);
+        let kept = inspector.and_then(Inspector::timelines).unwrap_or_default();
+        let found = kept.into_iter().find(|kept| kept.id == ask.timeline);
         Ok(json!(found.map(|kept| kept.text)))
     }
     fn inspect(&mut self, ask: PageAsk) -> Result<Value, Value> {
         let gone = || failure::refusal("config", "the server does not listen");
         let inspector = self.inspectors.get(&ask.of).ok_or_else(gone)?;
         // Requests that fail or are slow from now on can be explained.
-        inspector.keep_stories();
+        inspector.keep_timelines();
         let admin = Admin::of_server(inspector.clone());
         self.pages.open(admin, ask)
     }

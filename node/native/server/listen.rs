@@ -28,7 +28,7 @@ use trunkline::{
     Limits, QuicLb, Server, ServerConfig, Shedding, Timeouts, Tls, TrustedPeers, Windows,
 };
 
-/// Requests that take longer have stories, as those that fail have, once a page shows them.
+/// Requests that take longer have timelines, as those that fail have, once a page shows them.
 const SLOW: Duration = Duration::from_secs(1);
 
 /// A server's listen options; an absent one keeps the engine's default. Times in ms, 0: never.
@@ -316,7 +316,7 @@ impl ListenAsk {
     }
     /// Applies the options of every kind of server.
     fn with<P>(&self, server: Server<P>, tls: Option<&Tls>) -> Result<Server<P>, Value> {
-        let mut server = server.config(self.config()).offer_stories(SLOW);
+        let mut server = server.config(self.config()).offer_timelines(SLOW);
         if let Some(tls) = tls {
             server = server.tls(tls.clone());
         }

@@ -383,8 +383,8 @@ export const enum ClosedWord {
   ErrorCode = 2,
   /** 1: the peer ended it. */
   ByPeer = 5,
-  /** The number of its story; 0: it has none. */
-  Story = 6,
+  /** The number of its timeline; 0: it has none. */
+  Timeline = 6,
 }
 
 /** Words of `Completion.Connected`. */

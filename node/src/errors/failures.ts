@@ -4,7 +4,7 @@ import { constants as http2 } from 'node:http2'
 import { constants } from 'node:os'
 import { BodyTimeoutError, ConnectTimeoutError, EngineEndedError, HTTPParserError, HeadersOverflowError, HeadersTimeoutError, InformationalError, InvalidArgumentError, ProxyConnectionError, QueueTimeoutError, RefusedError, RequestAbortedError, ResponseContentLengthMismatchError, SecureProxyConnectionError, Socks5ProxyError, SocketError, TrunklineError, type Attempt, type FailureFacts, type SocketInfo } from '../errors'
 import { nghttp2Error } from './nghttp2'
-import { keepStory } from './stories'
+import { keepTimeline } from './timelines'
 
 /** Why an exchange failed, as the engine says it (failure.rs). */
 export interface Failure {
@@ -22,10 +22,10 @@ export interface Failure {
   attempts?: Attempt[]
   wasSent?: boolean
   waitReason?: string | null
-  /** The number by which the bridge gives its story. */
-  story?: number | null
+  /** The number by which the bridge gives its timeline. */
+  timeline?: number | null
   /** Its number, where a page keeps it. */
-  storyId?: number | null
+  timelineId?: number | null
   /** Why a proxy gave no connection. */
   proxy?: string | null
   /** An error of the user's own is at the bottom: whose it is, and its number (errors.ts). */
@@ -67,13 +67,13 @@ export function errorOf (failure: Failure, answered: boolean, owner?: FailureOwn
     error.attempts = failure.attempts
     error.wasSent = failure.wasSent
     error.waitReason = failure.waitReason
-    const { story } = failure
-    if (story != null && owner !== undefined) keepStory(error, owner.bridge, story)
+    const { timeline } = failure
+    if (timeline != null && owner !== undefined) keepTimeline(error, owner.bridge, timeline)
     if (error instanceof SocketError) error.socket = socketOf(failure, owner)
   }
   if (error instanceof HeadersTimeoutError || error instanceof BodyTimeoutError) noteTimeout(error, failure, owner)
   // An error of the program's own functions stays as it is.
-  if (failure.storyId != null && failure.own == null) (error as FailureFacts).storyId = failure.storyId
+  if (failure.timelineId != null && failure.own == null) (error as FailureFacts).timelineId = failure.timelineId
   return error
 }
 

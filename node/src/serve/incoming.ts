@@ -232,11 +232,11 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   }
 
   $onClosed (code: number, byPeer: boolean): void {
-    // The reason that a half-closed connection gave has its story now.
-    if (this.abortReason !== null) this.exchange.withStory(this.abortReason, true)
+    // The reason that a half-closed connection gave has its timeline now.
+    if (this.abortReason !== null) this.exchange.withTimeline(this.abortReason, true)
     if (code !== 0 || !this.exchange.done) {
       const text = byPeer ? 'the client ended the exchange' : 'the exchange ended early'
-      this.failure = this.exchange.withStory(new DOMException(`${text} (HTTP/2 code ${code})`, 'AbortError'), true)
+      this.failure = this.exchange.withTimeline(new DOMException(`${text} (HTTP/2 code ${code})`, 'AbortError'), true)
       this.abort(this.failure)
       this.reportTrailers()
     }

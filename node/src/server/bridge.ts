@@ -35,7 +35,7 @@ interface Listener {
   readonly expected: { get: (stream: Carried) => Connection<Listener> | undefined }
   opened: (connection: Connection) => void
   begun: (connection: Connection, number: number) => void
-  story: (id: number) => string | undefined
+  timeline: (id: number) => string | undefined
   closed: (connection: Connection) => void
   ended: (half: ServerBridge) => void
   overloaded: () => void
@@ -208,7 +208,7 @@ export class ServerBridge implements ServerHalf {
       case Completion.ResponseRoom: return exchange.took(completions[at + ResponseRoomWord.Bytes]!)
       case Completion.Closed:
         this.exchanges[exchange.number] = undefined
-        return exchange.ended(completions[at + ClosedWord.ErrorCode]!, completions[at + ClosedWord.ByPeer] === 1, completions[at + ClosedWord.Story]!)
+        return exchange.ended(completions[at + ClosedWord.ErrorCode]!, completions[at + ClosedWord.ByPeer] === 1, completions[at + ClosedWord.Timeline]!)
     }
   }
 

@@ -58,7 +58,7 @@ interface ConnectionCommands {
 }
 
 /** A listener, as far as its connections need it. */
-export interface Taking { readonly admission: Admission; readonly ahead: Ahead; readonly scope: AsyncResource; story: (id: number) => string | undefined }
+export interface Taking { readonly admission: Admission; readonly ahead: Ahead; readonly scope: AsyncResource; timeline: (id: number) => string | undefined }
 
 /** `L`: the listener that took it. */
 export class Connection<L extends Taking = Taking> {

@@ -82,8 +82,8 @@ export class Exchange {
   /** The request is whole. */
   received: boolean
   closed = false
-  /** The number of its story, which a page of `inspect` and `trunkline explain` have; 0: it has none. */
-  storyId = 0
+  /** The number of its timeline, which a page of `inspect` and `trunkline explain` have; 0: it has none. */
+  timelineId = 0
   /** How it ended; `null`: not yet. */
   closeCode: number | null = null
   /** The request is one of HTTP/1.0. */
@@ -251,24 +251,24 @@ export class Exchange {
     this.listening?.$onRoom(bytes)
   }
 
-  ended (code: number, byPeer: boolean, storyId = 0): void {
+  ended (code: number, byPeer: boolean, timelineId = 0): void {
     this.over(code)
-    this.storyId = storyId
+    this.timelineId = timelineId
     this.report(callbacks => { callbacks.$onClosed(code, byPeer) })
   }
 
   /**
-   * Gives `target`, an error or what stands for the exchange, the exchange's story where it has one, as errors of a client have theirs. `isShown`:
+   * Gives `target`, an error or what stands for the exchange, the exchange's timeline where it has one, as errors of a client have theirs. `isShown`:
    * console.log prints its number. The faces of Node.js's own modules keep it from there, and from comparisons. What is there already stays.
    */
-  withStory<T extends object> (target: T, isShown = false): T {
-    const { storyId, connection: { listener } } = this
-    if (storyId === 0 || 'storyId' in target || 'story' in target) return target
-    const keep = (value: unknown): void => { Object.defineProperty(target, 'story', { value, writable: true, enumerable: true, configurable: true }) }
+  withTimeline<T extends object> (target: T, isShown = false): T {
+    const { timelineId, connection: { listener } } = this
+    if (timelineId === 0 || 'timelineId' in target || 'timeline' in target) return target
+    const keep = (value: unknown): void => { Object.defineProperty(target, 'timeline', { value, writable: true, enumerable: true, configurable: true }) }
     return Object.defineProperties(target, {
-      storyId: { value: storyId, writable: true, enumerable: isShown, configurable: true },
-      // A program may have a story of its own on its request.
-      story: { get: () => listener.story(storyId), set: keep, configurable: true }
+      timelineId: { value: timelineId, writable: true, enumerable: isShown, configurable: true },
+      // A program may have a timeline of its own on its request.
+      timeline: { get: () => listener.timeline(timelineId), set: keep, configurable: true }
     })
   }
 

@@ -206,9 +206,9 @@ export class Listener {
     return openPage(options, open, page => { if (!bridge.hasEnded) bridge.ask('closeServerPage', { page }) })
   }
 
-  /** The story of a request that failed or was slow, by its number; undefined: it is not kept any more. */
-  story (story: number): string | undefined {
-    const text = this.isKnown ? this.bridge.bridge.ask('serverStory', { server: this.number, story }) as string | null : null
+  /** The timeline of a request that failed or was slow, by its number; undefined: it is not kept any more. */
+  timeline (timeline: number): string | undefined {
+    const text = this.isKnown ? this.bridge.bridge.ask('serverTimeline', { server: this.number, timeline }) as string | null : null
     return text ?? undefined
   }
 

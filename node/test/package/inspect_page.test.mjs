@@ -80,7 +80,7 @@ test('a request in line is shown with the reason of its wait', async () => {
   }
 })
 
-test('a failed request of a dispatcher with a page has a number, by which the page has its story', async () => {
+test('a failed request of a dispatcher with a page has a number, by which the page has its timeline', async () => {
   const closed = http.createServer()
   await once(closed.listen(0, '127.0.0.1'), 'listening')
   const { port } = closed.address()
@@ -90,22 +90,22 @@ test('a failed request of a dispatcher with a page has a number, by which the pa
   const agent = new Agent({ headersTimeout: 50 })
   const failed = async origin => await agent.request({ origin, path: '/secret', method: 'GET' }).then(() => assert.fail('it answers'), error => error)
   try {
-    assert.equal((await failed(server.url.origin)).storyId, undefined)
+    assert.equal((await failed(server.url.origin)).timelineId, undefined)
     const page = agent.inspect()
     for (const [origin, message] of [[server.url.origin, 'Headers Timeout Error'], [`http://127.0.0.1:${port}`, `connect ECONNREFUSED 127.0.0.1:${port}`]]) {
       const error = await failed(origin)
       assert.equal(error.message, message)
-      assert.match(inspect(error), new RegExp(`storyId: ${error.storyId}\\b`))
-      const response = await fetch(new URL(`stories/${error.storyId}`, page.url))
-      const story = await response.text()
-      assert.match(story, new RegExp(`^GET ${origin} failed after .* \\(story ${error.storyId}\\)\n`))
-      assert.ok(!story.includes('secret'))
-      if (error.story !== undefined) assert.equal(story, error.story)
-      const [latest] = (await stateOf(page)).stories
-      assert.equal(latest.id, error.storyId)
-      assert.ok(story.startsWith(latest.headline))
+      assert.match(inspect(error), new RegExp(`timelineId: ${error.timelineId}\\b`))
+      const response = await fetch(new URL(`timelines/${error.timelineId}`, page.url))
+      const timeline = await response.text()
+      assert.match(timeline, new RegExp(`^GET ${origin} failed after .* \\(timeline ${error.timelineId}\\)\n`))
+      assert.ok(!timeline.includes('secret'))
+      if (error.timeline !== undefined) assert.equal(timeline, error.timeline)
+      const [latest] = (await stateOf(page)).timelines
+      assert.equal(latest.id, error.timelineId)
+      assert.ok(timeline.startsWith(latest.headline))
     }
-    const { status } = await fetch(new URL('stories/0', page.url))
+    const { status } = await fetch(new URL('timelines/0', page.url))
     assert.equal(status, 404)
   } finally {
     await agent.destroy()
@@ -124,7 +124,7 @@ for (const [name, start] of [
   })],
   ['node:http', failed => createServer({ requests: 'http' }, request => { request.on('error', failed) }).listen(0, '127.0.0.1')]
 ]) {
-  test(`a failed request of a server of ${name} with a page has a number, by which the page has its story`, async () => {
+  test(`a failed request of a server of ${name} with a page has a number, by which the page has its timeline`, async () => {
     let failed
     const error = new Promise(resolve => { failed = resolve })
     const server = start(failed)
@@ -139,13 +139,13 @@ for (const [name, start] of [
       agent.request({ origin, path: '/slow?a=b', method: 'GET', signal: gone.signal }).catch(() => {})
       await until(page, state => streams(state).length === 1)
       gone.abort()
-      const { story, storyId } = await error
-      assert.equal(typeof storyId, 'number')
-      assert.match(story, new RegExp(`^GET /slow\\?a=b over HTTP/${version} from 127\\.0\\.0\\.1:\\d+ failed after .* \\(story ${storyId}\\)\n`))
-      assert.match(story, /waits: the handler has not answered\n/)
+      const { timeline, timelineId } = await error
+      assert.equal(typeof timelineId, 'number')
+      assert.match(timeline, new RegExp(`^GET /slow\\?a=b over HTTP/${version} from 127\\.0\\.0\\.1:\\d+ failed after .* \\(timeline ${timelineId}\\)\n`))
+      assert.match(timeline, /waits: the handler has not answered\n/)
       // The address that `trunkline explain URL ID` reads.
-      const response = await fetch(new URL(`stories/${storyId}`, page.url))
-      assert.equal(await response.text(), story)
+      const response = await fetch(new URL(`timelines/${timelineId}`, page.url))
+      assert.equal(await response.text(), timeline)
     } finally {
       await agent.close()
       await (name === 'serve' ? server.close({ deadlineMs: 0 }) : new Promise(resolve => { server.close(resolve); server.closeAllConnections() }))

@@ -159,9 +159,9 @@ test('the page shows requests that pass, a stalled stream by its reason, a drain
 
       // Nothing listens there.
       await agent.request({ origin: 'http://127.0.0.1:1', path: '/', method: 'GET' }).then(() => assert.fail('it answers'), () => {})
-      await sent.until('document.querySelector("[data-story]") !== null')
-      await sent.evaluate('document.querySelector("[data-story] summary").click()')
-      await sent.until('document.querySelector("[data-story] pre").textContent.startsWith("GET http://127.0.0.1:1 failed after ")')
+      await sent.until('document.querySelector("[data-timeline]") !== null')
+      await sent.evaluate('document.querySelector("[data-timeline] summary").click()')
+      await sent.until('document.querySelector("[data-timeline] pre").textContent.startsWith("GET http://127.0.0.1:1 failed after ")')
 
       const ended = server.close()
       await served.until('document.getElementById("status").dataset.state === "draining"')

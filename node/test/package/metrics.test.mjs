@@ -1,5 +1,5 @@
 // Metrics as OpenMetrics text, of servers and dispatchers: counts that follow from a counted load, and a number of series
-// that does not depend on it. The stories of requests that fail.
+// that does not depend on it. The timelines of requests that fail.
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { once } from 'node:events'
@@ -141,7 +141,7 @@ test('a dispatcher whose factory makes those that send refuses to give counts th
   await agent.close()
 })
 
-test('an error of a request that got no response tells its story, which is not printed unasked', async () => {
+test('an error of a request that got no response tells its timeline, which is not printed unasked', async () => {
   const silent = net.createServer(() => {}).listen(0, '127.0.0.1')
   await once(silent, 'listening')
   const { port } = silent.address()
@@ -151,12 +151,12 @@ test('an error of a request that got no response tells its story, which is not p
   try {
     const error = await agent.request({ origin: `http://127.0.0.1:${port}`, path: '/secret', method: 'GET' }).catch(error => error)
     assert.ok(error instanceof errors.HeadersTimeoutError, inspect(error))
-    const lines = error.story.trimEnd().split('\n')
+    const lines = error.timeline.trimEnd().split('\n')
     assert.match(lines[0], new RegExp(`^GET http://127\\.0\\.0\\.1:${port} failed after \\d+\\.\\d{3} s: no response came`))
     assert.match(lines[1], /waits: a connection is being opened$/)
     assert.match(lines[2], /starts on connection \d+, HTTP\/1\.1$/)
     assert.match(lines.at(-1), /At fault: the peer\.$/)
-    assert.ok(!error.story.includes('secret'))
+    assert.ok(!error.timeline.includes('secret'))
     assert.ok(!inspect(error).includes('waits:'))
     assert.deepEqual(error.attempts.map(({ version, waitedFor, progress }) => ({ version, waitedFor, progress })),
       [{ version: 'HTTP/1.1', waitedFor: 'attempt', progress: 'awaitingResponse' }])
@@ -167,7 +167,7 @@ test('an error of a request that got no response tells its story, which is not p
   }
 })
 
-test("an error of fetch has the request's story in its cause", async () => {
+test("an error of fetch has the request's timeline in its cause", async () => {
   // It has the port and no listener: connections to it are refused.
   const gone = net.createServer().listen(0, '127.0.0.1')
   await once(gone, 'listening')
@@ -178,8 +178,8 @@ test("an error of fetch has the request's story in its cause", async () => {
   try {
     const error = await fetch(`http://127.0.0.1:${localPort}/`, { dispatcher: agent }).catch(error => error)
     assert.equal(error.cause.code, 'ECONNREFUSED', inspect(error))
-    assert.match(error.cause.story, new RegExp(`^GET http://127\\.0\\.0\\.1:${localPort} failed after `))
-    assert.match(error.cause.story, /it was on no connection/)
+    assert.match(error.cause.timeline, new RegExp(`^GET http://127\\.0\\.0\\.1:${localPort} failed after `))
+    assert.match(error.cause.timeline, /it was on no connection/)
   } finally {
     await agent.destroy()
     socket.destroy()

@@ -84,7 +84,7 @@ const PARTS: [Part; 15] = [
     part(
         "Kinds of errors",
         "ErrorKind",
-        "`Error::kind`; `Error::retry` says whether the same request may be sent again, `Error::story` what happened to it.",
+        "`Error::kind`; `Error::retry` says whether the same request may be sent again, `Error::timeline` what happened to it.",
     ),
 ];
 

@@ -56,10 +56,10 @@ impl Trace {
         fields('<', response.headers());
     }
 
-    /// The story of a request that failed.
+    /// The timeline of a request that failed.
     pub(in crate::get) fn failed(&self, error: Error) -> Error {
         if self.on {
-            for line in error.story().lines() {
+            for line in error.timeline().lines() {
                 report!("* {line}");
             }
         }

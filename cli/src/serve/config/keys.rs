@@ -299,7 +299,7 @@ pub(super) const KEYS: &[Key] = &[
     }), "\"all\"", "The requests that have a line: all, those that failed or have a status of 500 or more, or none. The admin page changes it too")
         .flag("--access-log-level").live(),
     Key::new("log.fields", ValueKind::Texts("time, client, client_port, method, host, target, version, status, bytes, duration, referer, user_agent, \
-             tls, error and story, as texts", fields), "[]",
+             tls, error and timeline, as texts", fields), "[]",
         "The members of a JSON line in their order; none named: all").flag("--access-log-fields"),
     Key::new("log.bytes_max", ValueKind::Bytes(FILE_BYTES_LEAST..=MANY * MIB, |o, n| o.operate.access_log_bytes_max = Some(n)), "(no limit)",
         "The size of the access log, before which it is renamed to FILE.1, what had that name to FILE.2, and a new one begun")
@@ -316,7 +316,7 @@ pub(super) const KEYS: &[Key] = &[
     Key::new("admin.token_file", ValueKind::File(|o, path| o.operate.admin_token_file = Some(path)), "(none)",
         "A file with the token of readers, which other users may not read").flag("--admin-token-file"),
     Key::new("admin.slow", ValueKind::Time(TIMES, |o, time| o.operate.slow = time), "1",
-        "Requests that take longer have stories on the page, as those that fail have"),
+        "Requests that take longer have timelines on the page, as those that fail have"),
     Key::new("drain.delay", ValueKind::Count(0..=3600, "seconds", |o, n| o.operate.drain_delay = n), "0",
         "Between the signal and the drain: the time in which a load balancer notices").flag("--drain-delay"),
     Key::new("drain.time", ValueKind::Count(0..=3600, "seconds", |o, n| o.operate.drain = n), "30",

@@ -74,8 +74,8 @@ pub(crate) enum LogField {
     Tls,
     /// Why the exchange ended before its response did; null: it did not.
     Error,
-    /// The number of its story, which `trunkline explain` prints; null: it has none.
-    Story,
+    /// The number of its timeline, which `trunkline explain` prints; null: it has none.
+    Timeline,
 }
 
 /// Where the lines go, and their form.
@@ -263,7 +263,7 @@ fn json(access: &Access<'_>, now: SystemTime, fields: &[LogField]) -> String {
                 ("tls", json!(tls.map(trunkline::TlsInfo::protocol)))
             }
             LogField::Error => ("error", json!(access.error.map(ToString::to_string))),
-            LogField::Story => ("story", json!(access.story_id)),
+            LogField::Timeline => ("timeline", json!(access.timeline_id)),
         };
         let before = if line.len() > 1 { "," } else { "" };
         let _ = write!(line, "{before}\"{name}\":{value}");

@@ -110,7 +110,7 @@ impl ExchangeEntry {
     pub(super) fn fail(mut self, on: ConnectionId, counts: &ClientCounts, error: Error) {
         counts.failures.count(error.kind());
         self.note_end(on, &error);
-        let error = counts.stories.note(self.request.annotate(error));
+        let error = counts.timelines.note(self.request.annotate(error));
         match self.incoming {
             Incoming::Awaited | Incoming::Head(_) => {
                 self.request.complete_failed(error);

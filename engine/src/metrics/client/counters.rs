@@ -2,7 +2,7 @@
 
 use super::ClientVersionMetrics;
 use crate::error::ErrorKind;
-use crate::error::stories::Stories;
+use crate::error::timelines::Timelines;
 use crate::metrics::histogram::{Bucket, Counting, Writers, bump};
 use crate::metrics::{CLASSES, class_of, place_of};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -78,13 +78,13 @@ impl FailureCounts {
     }
 }
 
-/// Counts of a client besides those of its connections, and the stories of what failed.
+/// Counts of a client besides those of its connections, and the timelines of what failed.
 #[derive(Debug, Default)]
 pub(crate) struct ClientCounts {
     /// Requests that failed.
     pub(crate) failures: FailureCounts,
     /// Connections that could not be opened.
     pub(crate) connect_failures: FailureCounts,
-    /// Stories of requests.
-    pub(crate) stories: Stories,
+    /// Timelines of requests.
+    pub(crate) timelines: Timelines,
 }

@@ -1,7 +1,7 @@
 //! Asks the workers of a server for their connections, and those for snapshots.
 
 use crate::driver::machine::inspection::{InspectLimits, Numbered, collect, inspection_end, until};
-use crate::error::stories::KeptStory;
+use crate::error::timelines::KeptTimeline;
 use crate::server::observe::counters::MetricsReader;
 use crate::server::observe::inspect::{ServerConnection, ServerSnapshot, WorkerList};
 use crate::server::observe::metrics::Metrics;
@@ -59,21 +59,24 @@ impl Inspector {
     pub fn metrics(&self) -> Metrics {
         self.sources().read()
     }
-    /// The stories that are kept ([`Server::keep_stories`](crate::Server::keep_stories)), the latest last; `None`: none are.
-    pub fn stories(&self) -> Option<Vec<KeptStory>> {
+    /// The timelines that are kept ([`Server::keep_timelines`](crate::Server::keep_timelines)), the latest last; `None`: none are.
+    pub fn timelines(&self) -> Option<Vec<KeptTimeline>> {
         let sources = self.sources();
-        let kept = sources.stories.iter().filter(|stories| stories.are_kept());
+        let kept = sources
+            .timelines
+            .iter()
+            .filter(|timelines| timelines.are_kept());
         let kept: Vec<_> = kept.collect();
-        let stories = kept.iter().flat_map(|stories| stories.list());
-        let mut stories: Vec<_> = stories.collect();
-        stories.sort_unstable_by_key(|story| story.id);
-        (!kept.is_empty()).then_some(stories)
+        let timelines = kept.iter().flat_map(|timelines| timelines.list());
+        let mut timelines: Vec<_> = timelines.collect();
+        timelines.sort_unstable_by_key(|timeline| timeline.id);
+        (!kept.is_empty()).then_some(timelines)
     }
-    /// Keeps the stories of requests that fail or are slow from now on, where the server offers them
-    /// ([`Server::offer_stories`](crate::Server::offer_stories)).
-    pub fn keep_stories(&self) {
-        for stories in &self.sources().stories {
-            stories.keep();
+    /// Keeps the timelines of requests that fail or are slow from now on, where the server offers them
+    /// ([`Server::offer_timelines`](crate::Server::offer_timelines)).
+    pub fn keep_timelines(&self) {
+        for timelines in &self.sources().timelines {
+            timelines.keep();
         }
     }
     fn sources(&self) -> MetricsReader {

@@ -70,8 +70,8 @@ impl<A> BoundServer<A> {
         MetricsReader {
             workers: self.counters.iter().cloned().chain(second).collect(),
             windows: vec![Arc::clone(&self.context.budget_share)],
-            stories: (self.context.info_policy.stories.iter())
-                .map(|stories| Arc::clone(&stories.kept))
+            timelines: (self.context.info_policy.timelines.iter())
+                .map(|timelines| Arc::clone(&timelines.kept))
                 .collect(),
             process_memory_max: self.shedding.process_memory_max,
             sending: vec![Arc::clone(&self.context.send_budget_share)],

@@ -1,6 +1,6 @@
 //! One exchange of the callback API: its response, sent as far as the machine has room.
 
-use super::exchange_story::ExchangeStory;
+use super::exchange_timeline::ExchangeTimeline;
 use super::{Callbacks, ResponseBody, StreamHandle};
 use crate::driver::machine::Machine;
 use crate::server::exchange::send::{FirstBody, SendSide};
@@ -34,8 +34,8 @@ pub(in crate::server) struct CallbackExchange<A: Callbacks> {
     waiting: VecDeque<Bytes>,
     /// How our side ends, once nothing waits.
     finish: Option<Finish>,
-    /// Its story, where stories are kept.
-    pub(super) story: Option<Box<ExchangeStory>>,
+    /// Its timeline, where timelines are kept.
+    pub(super) timeline: Option<Box<ExchangeTimeline>>,
 }
 
 enum Finish {
@@ -61,7 +61,7 @@ impl<A: Callbacks> CallbackExchange<A> {
             whole: false,
             waiting: VecDeque::new(),
             finish: None,
-            story: None,
+            timeline: None,
         }
     }
     /// The connection leaves HTTP with it: what is sent waits for that.
@@ -115,8 +115,8 @@ impl<A: Callbacks> CallbackExchange<A> {
         };
         self.send
             .head(turn, self.handle.stream(), (head, self.began), first)?;
-        if let Some(story) = &mut self.story {
-            story.answered(self.began, status);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.answered(self.began, status);
         }
         if !(end || matches!(body, ResponseBody::Streaming)) || self.send == SendSide::Done {
             // Pieces of a body that there is not.
@@ -192,8 +192,8 @@ impl<A: Callbacks> CallbackExchange<A> {
         }
     }
     fn count_sent(&mut self, bytes: usize) {
-        if let Some(story) = &mut self.story {
-            story.sent(bytes);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.sent(bytes);
         }
     }
     /// Sends what waits, as far as there is room. How many bytes the machine took of those that were

@@ -4,10 +4,10 @@
 //! Invariant: each entry causes one `ended` callback and one `handler_done` of the machine, unless
 //! the machine ended first: closed, or left HTTP.
 
-mod stories;
+mod timelines;
 
 use super::exchange::CallbackExchange;
-use super::exchange_story::ConnectionStories;
+use super::exchange_timeline::ConnectionTimelines;
 use super::tunnel::CallbackTunnel;
 use super::{Callbacks, Command, ConnectionHandle, Ended, Pause, StreamHandle};
 use crate::connection_info::ConnectionInfo;
@@ -45,8 +45,8 @@ pub(in crate::server) struct CallbackExchanges<A: Callbacks> {
     streams: Vec<StreamId>,
     pub(in crate::server) entries: Vec<Option<CallbackExchange<A>>>,
     free: Vec<u32>,
-    /// The stories of its exchanges, if the server has any.
-    stories: Option<Box<ConnectionStories>>,
+    /// The timelines of its exchanges, if the server has any.
+    timelines: Option<Box<ConnectionTimelines>>,
     /// Signalled when bytes of a request were taken.
     pub(in crate::server) taken: Rc<Notify>,
 }
@@ -74,12 +74,12 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
     fn connected(&mut self, info: Option<ConnectionInfo>, version: Version, policy: &InfoPolicy) {
         self.commands.0.version.set(version);
         self.commands.0.is_starting.set(false);
-        self.stories = policy
-            .stories
+        self.timelines = policy
+            .timelines
             .as_ref()
             .zip(info.as_ref())
             .map(|(keeper, info)| {
-                Box::new(ConnectionStories::new(
+                Box::new(ConnectionTimelines::new(
                     keeper.clone(),
                     info.clone(),
                     version,
@@ -119,10 +119,10 @@ impl<A: Callbacks> Exchanging for CallbackExchanges<A> {
         }
         let exchange = self.callbacks.requested(connection, handle, &head, end);
         let mut entry = CallbackExchange::new(handle, exchange, (end, turn.now));
-        entry.story = self
-            .stories
+        entry.timeline = self
+            .timelines
             .as_ref()
-            .and_then(|stories| stories.begin(&head));
+            .and_then(|timelines| timelines.begin(&head));
         turn.machine.recycle_head(head);
         self.put(entry);
     }
@@ -241,7 +241,7 @@ impl<A: Callbacks> CallbackExchanges<A> {
             streams: Vec::new(),
             entries: Vec::new(),
             free: Vec::new(),
-            stories: None,
+            timelines: None,
             taken: Rc::default(),
         }
     }
@@ -409,7 +409,7 @@ impl<A: Callbacks> CallbackExchanges<A> {
         }
         turn.count_end(entry.began);
         turn.machine.handler_done(turn.now, stream);
-        self.note_story(&entry, turn.now, &how);
+        self.note_timeline(&entry, turn.now, &how);
         self.callbacks.ended(entry.exchange, how);
     }
     /// The machine is gone or has ended everything, so exchanges without an end event end here. A
@@ -423,7 +423,7 @@ impl<A: Callbacks> CallbackExchanges<A> {
                 true => Ended::Whole,
                 false => Ended::Reset { code, by_peer },
             };
-            self.note_story(&entry, Instant::now(), &how);
+            self.note_timeline(&entry, Instant::now(), &how);
             self.callbacks.ended(entry.exchange, how);
         }
     }

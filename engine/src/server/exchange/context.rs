@@ -7,7 +7,7 @@ use crate::body::Body;
 use crate::connection_info::ConnectionInfo;
 use crate::error::Error;
 use crate::server::observe::access::{AccessLog, LoggedFields, Record};
-use crate::server::observe::story::StoryKeeper;
+use crate::server::observe::timeline::TimelineKeeper;
 use http::{Request, StatusCode};
 use std::time::Instant;
 use trunkline_core::error::{Closed, Violation};
@@ -20,7 +20,7 @@ pub(in crate::server) struct ConnectionContext {
     attach: bool,
     log: Option<AccessLog>,
     keeps_targets: bool,
-    stories: Option<StoryKeeper>,
+    timelines: Option<TimelineKeeper>,
     /// `None`: the peer is no trusted proxy.
     forwarding: Option<Forwarding>,
     version: Version,
@@ -42,7 +42,7 @@ impl ConnectionContext {
             attach: info_policy.info,
             log: info_policy.log.clone(),
             keeps_targets: info_policy.keeps_targets,
-            stories: info_policy.stories.clone(),
+            timelines: info_policy.timelines.clone(),
             version,
             broken_reported: false,
         }
@@ -61,9 +61,9 @@ impl ConnectionContext {
         if let Some(client) = &client {
             request.extensions_mut().insert(client.clone());
         }
-        let has_story = self.stories.as_ref().is_some_and(StoryKeeper::is_on);
-        let keeps = self.log.is_some() || self.keeps_targets || has_story;
-        keeps.then(|| Record::of(request, client, now, has_story))
+        let has_timeline = self.timelines.as_ref().is_some_and(TimelineKeeper::is_on);
+        let keeps = self.log.is_some() || self.keeps_targets || has_timeline;
+        keeps.then(|| Record::of(request, client, now, has_timeline))
     }
     /// A request was answered with `status`, and no handler saw it.
     pub(super) fn report_rejected(
@@ -125,10 +125,11 @@ impl ConnectionContext {
     }
     /// The exchange is over.
     pub(in crate::server) fn report(&self, record: &Record, now: Instant) {
-        let stories = self.stories.as_ref();
-        let story_id = stories.and_then(|stories| record.report_story(stories, &self.info, now));
+        let timelines = self.timelines.as_ref();
+        let timeline_id =
+            timelines.and_then(|timelines| record.report_timeline(timelines, &self.info, now));
         if let Some(log) = &self.log {
-            record.report(log, &self.info, now, story_id);
+            record.report(log, &self.info, now, timeline_id);
         }
     }
 }

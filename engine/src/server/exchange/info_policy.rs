@@ -4,7 +4,7 @@ use super::forwarding::Forwarding;
 use super::targets::Targets;
 use crate::driver::machine::qlog::Qlog;
 use crate::net::address_list::TrustedPeers;
-use crate::server::observe::story::StoryKeeper;
+use crate::server::observe::timeline::TimelineKeeper;
 use crate::server::observe::{AccessLog, HandshakeLog};
 use crate::tls::Judge;
 use std::net::SocketAddr;
@@ -25,8 +25,8 @@ pub(in crate::server) struct InfoPolicy {
     pub(in crate::server) forwarding: Option<Forwarding>,
     /// Requests keep their target for lists of exchanges.
     pub(in crate::server) keeps_targets: bool,
-    /// Requests that fail or are slow have stories.
-    pub(in crate::server) stories: Option<StoryKeeper>,
+    /// Requests that fail or are slow have timelines.
+    pub(in crate::server) timelines: Option<TimelineKeeper>,
     /// Where packets and frames are written about, if anywhere.
     pub(in crate::server) qlog: Option<Qlog>,
     /// Where HTTP/3 is served.
@@ -41,7 +41,7 @@ impl InfoPolicy {
     /// No reader of connection info exists, so it is not collected.
     pub(in crate::server) fn is_nothing(&self) -> bool {
         let has_reader = self.info || self.targets.needs_sni() || self.log.is_some();
-        !has_reader && !self.keeps_targets && self.stories.is_none() && self.forwarding.is_none()
+        !has_reader && !self.keeps_targets && self.timelines.is_none() && self.forwarding.is_none()
     }
     /// No reader of connection addresses exists.
     pub(in crate::server) fn is_placeless(&self) -> bool {

@@ -111,7 +111,7 @@ pub(in crate::server) trait Exchanging: 'static {
         turn.count_end(turn.now);
         turn.machine.handler_done(turn.now, stream);
     }
-    /// The connection sleeps: stories of its exchanges have the reasons why they wait.
+    /// The connection sleeps: timelines of its exchanges have the reasons why they wait.
     fn note_waits(&mut self, machine: &Machine, now: Instant) {
         let _ = (machine, now);
     }

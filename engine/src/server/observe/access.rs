@@ -1,6 +1,6 @@
 //! The access log: one record per finished exchange, passed to the user's function.
 
-use super::story::{Changes, StoryEnd, StoryKeeper, since};
+use super::timeline::{Changes, TimelineEnd, TimelineKeeper, since};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::inspection::listed_target;
 use crate::error::Error;
@@ -46,10 +46,10 @@ pub struct Access<'a> {
     /// slow, or broke another rule, is an [`ErrorKind::Violation`](crate::ErrorKind::Violation) that
     /// names the rule.
     pub error: Option<&'a Error>,
-    /// The number by which [`Inspector::stories`](crate::server::Inspector::stories), an admin page and `trunkline explain` have the
-    /// exchange's story; `None`: it has none, because none are kept ([`Server::keep_stories`](crate::Server::keep_stories)) or it
+    /// The number by which [`Inspector::timelines`](crate::server::Inspector::timelines), an admin page and `trunkline explain` have the
+    /// exchange's timeline; `None`: it has none, because none are kept ([`Server::keep_timelines`](crate::Server::keep_timelines)) or it
     /// neither failed nor was slow.
-    pub story_id: Option<u64>,
+    pub timeline_id: Option<u64>,
 }
 
 /// The user's function, called with every finished exchange.
@@ -100,7 +100,7 @@ pub(in crate::server) struct Record {
     target: Option<Uri>,
     fields: LoggedFields,
     began: Instant,
-    /// For its story, where stories are kept.
+    /// For its timeline, where timelines are kept.
     changes: Option<Changes>,
     pub(in crate::server) status: Option<StatusCode>,
     pub(in crate::server) body_bytes: u64,
@@ -112,7 +112,7 @@ impl Record {
         request: &http::Request<B>,
         forwarded: Option<ForwardedClient>,
         began: Instant,
-        has_story: bool,
+        has_timeline: bool,
     ) -> Box<Self> {
         Box::new(Self {
             forwarded,
@@ -121,7 +121,7 @@ impl Record {
             target: Some(request.uri().clone()),
             fields: LoggedFields::of(|name, _| request.headers().get(name).cloned()),
             began,
-            changes: has_story.then(Changes::default),
+            changes: has_timeline.then(Changes::default),
             status: None,
             body_bytes: 0,
             error: None,
@@ -139,8 +139,8 @@ impl Record {
             changes.answered(self.began.elapsed(), status);
         }
     }
-    /// Whether its story has the reasons of its waits.
-    pub(in crate::server) fn has_story(&self) -> bool {
+    /// Whether its timeline has the reasons of its waits.
+    pub(in crate::server) fn has_timeline(&self) -> bool {
         self.changes.is_some()
     }
     /// It does not go on now.
@@ -149,16 +149,16 @@ impl Record {
             changes.waits(since(self.began, now), wait);
         }
     }
-    /// The exchange is over, and has a story if it failed or was slow; its number.
-    pub(in crate::server) fn report_story(
+    /// The exchange is over, and has a timeline if it failed or was slow; its number.
+    pub(in crate::server) fn report_timeline(
         &self,
-        stories: &StoryKeeper,
+        timelines: &TimelineKeeper,
         connection: &ConnectionInfo,
         now: Instant,
     ) -> Option<u64> {
         let changes = self.changes.as_ref()?;
         let target = self.target();
-        let end = StoryEnd {
+        let end = TimelineEnd {
             method: self.method.as_ref().map_or("-", Method::as_str),
             target: target.as_deref().unwrap_or("-"),
             version: self.version,
@@ -167,7 +167,7 @@ impl Record {
             took: since(self.began, now),
             error: self.error.as_ref(),
         };
-        stories.note(changes, connection, &end)
+        timelines.note(changes, connection, &end)
     }
     /// A request that no handler saw, answered at once.
     pub(in crate::server) fn rejected(
@@ -190,13 +190,13 @@ impl Record {
             error: None,
         }
     }
-    /// The exchange is over; `story_id`: it has a story.
+    /// The exchange is over; `timeline_id`: it has a timeline.
     pub(in crate::server) fn report(
         &self,
         log: &AccessLog,
         connection: &ConnectionInfo,
         now: Instant,
-        story_id: Option<u64>,
+        timeline_id: Option<u64>,
     ) {
         let access = Access {
             connection,
@@ -211,7 +211,7 @@ impl Record {
             body_bytes: self.body_bytes,
             time: now.saturating_duration_since(self.began),
             error: self.error.as_ref(),
-            story_id,
+            timeline_id,
         };
         // The panic hook has reported it; the exchange is over in any case.
         let _ = catch_unwind(AssertUnwindSafe(|| (log.0)(&access)));

@@ -6,7 +6,7 @@ use super::metrics::{InUse, Metrics, VersionMetrics};
 use super::resident;
 use crate::connection_info::traffic::Traffic;
 use crate::driver::quic::rules;
-use crate::error::stories::Stories;
+use crate::error::timelines::Timelines;
 use crate::metrics::histogram::{Bucket, Counting, Histogram, Writers, bump};
 use crate::metrics::{CLASSES, VERSIONS, class_of, place_of};
 use std::sync::Arc;
@@ -278,7 +278,7 @@ pub struct MetricsReader {
     /// The window budget of each server.
     pub(in crate::server) windows: Vec<Arc<BudgetShare>>,
     pub(in crate::server) sending: Vec<Arc<BudgetShare>>,
-    pub(in crate::server) stories: Vec<Arc<Stories>>,
+    pub(in crate::server) timelines: Vec<Arc<Timelines>>,
     /// The bound on the process's memory.
     pub(in crate::server) process_memory_max: Option<u64>,
 }
@@ -299,7 +299,7 @@ impl MetricsReader {
                 }
             }
         }
-        self.stories.extend_from_slice(&other.stories);
+        self.timelines.extend_from_slice(&other.timelines);
     }
     /// Makes an instrument of `meter` for each metric of [`Metrics::to_openmetrics`], read whenever the meter's provider collects and
     /// costing nothing between. Names and attributes are those of OpenTelemetry's semantic conventions where they have one

@@ -100,7 +100,7 @@ fn the_lag_is_what_keeps_the_thread_from_its_timers() {
         workers: vec![counters],
         windows: Vec::new(),
         sending: Vec::new(),
-        stories: Vec::new(),
+        timelines: Vec::new(),
         process_memory_max: None,
     };
     let lag = reader.read().worker_lag;

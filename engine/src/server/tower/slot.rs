@@ -130,13 +130,13 @@ impl<S: HttpService> Slot<S> {
         self.stage = SlotStage::Receiving;
         false
     }
-    /// Whether its story has the reasons of its waits.
-    pub(super) fn has_story(&self) -> bool {
+    /// Whether its timeline has the reasons of its waits.
+    pub(super) fn has_timeline(&self) -> bool {
         self.record
             .as_ref()
-            .is_some_and(|record| record.has_story())
+            .is_some_and(|record| record.has_timeline())
     }
-    /// It waits: its story has the reason, where there is one; `snapshot`: of its connection.
+    /// It waits: its timeline has the reason, where there is one; `snapshot`: of its connection.
     pub(super) fn note_wait(&mut self, now: Instant, snapshot: &ConnectionSnapshot) {
         let Some(record) = &mut self.record else {
             return;

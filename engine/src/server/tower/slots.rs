@@ -25,7 +25,7 @@ pub(super) struct Slots<S: HttpService> {
     free: Vec<u32>,
     /// The slots in use, by stream. Handlers that are ready at once never enter it.
     pub(super) waiting: Vec<(StreamId, u32)>,
-    /// An exchange with a story waits since the last look at the reasons.
+    /// An exchange with a timeline waits since the last look at the reasons.
     pub(super) waits_unnoted: bool,
     /// The last request that came again.
     pub(super) prepared: Option<Prepared>,

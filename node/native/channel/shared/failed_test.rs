@@ -2,7 +2,7 @@ use super::*;
 use trunkline::TrustedPeers;
 
 #[test]
-fn the_last_errors_have_stories_and_older_ones_none() {
+fn the_last_errors_have_timelines_and_older_ones_none() {
     let mut failed = FailedRequests::default();
     for number in 0..KEPT_MAX as u64 + 2 {
         let error = TrustedPeers::parse([format!("no address {number}")]);
@@ -17,8 +17,8 @@ fn the_last_errors_have_stories_and_older_ones_none() {
         (last, true),
         (last + 1, false),
     ] {
-        let story = failed.story(number);
-        assert_eq!(story.is_some(), is_kept, "{number}");
-        assert!(story.is_none_or(|it| it.contains(&format!("no address {number}"))));
+        let timeline = failed.timeline(number);
+        assert_eq!(timeline.is_some(), is_kept, "{number}");
+        assert!(timeline.is_none_or(|it| it.contains(&format!("no address {number}"))));
     }
 }

@@ -142,7 +142,7 @@ export class Http2ServerRequest {
       this.$isAborted = true
       this.emit('aborted')
     }
-    Readable.prototype.destroy.call(this as unknown as Readable, this.listenerCount('error') > 0 ? this.$stream.$exchange.withStory(aborted()) : undefined)
+    Readable.prototype.destroy.call(this as unknown as Readable, this.listenerCount('error') > 0 ? this.$stream.$exchange.withTimeline(aborted()) : undefined)
   }
 }
 

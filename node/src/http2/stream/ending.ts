@@ -50,7 +50,7 @@ export interface EndingStream extends SessionStream, Pick<Duplex, 'emit' | 'erro
 
 /** The exchange has ended, with this code. */
 export function onClosed (stream: EndingStream, code: number): void {
-  if (stream.$exchange.storyId !== 0) placeStory(stream)
+  if (stream.$exchange.timelineId !== 0) placeTimeline(stream)
   if (stream.destroyed) return
   const isOrderly = code === NO_ERROR && stream.$exchange.received && stream.$exchange.done
   if (!stream.$isEndRead && !isOrderly && stream.$isDue) {
@@ -82,10 +82,10 @@ export function onClosed (stream: EndingStream, code: number): void {
   else stream.read(0)
 }
 
-/** An abort has no error, so the stream and the request have the story too. */
-function placeStory (stream: EndingStream): void {
-  stream.$exchange.withStory(stream)
-  if (stream.$face !== null) stream.$exchange.withStory(stream.$face.$request)
+/** An abort has no error, so the stream and the request have the timeline too. */
+function placeTimeline (stream: EndingStream): void {
+  stream.$exchange.withTimeline(stream)
+  if (stream.$face !== null) stream.$exchange.withTimeline(stream.$face.$request)
 }
 
 /** The Duplex was never initialised, so only the compatible API gets an event. */
@@ -172,7 +172,7 @@ export function destroy (stream: EndingStream, error: Error | null, done: (error
   }
   stream.$writes?.end()
   // An error that was given may be that of other streams too.
-  const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? stream.$exchange.withStory(streamError(code)) : null)
+  const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? stream.$exchange.withTimeline(streamError(code)) : null)
   leave(stream)
   if (failure !== null) showError(stream, failure)
   done(failure)

@@ -14,7 +14,7 @@ pub(super) const ROWS: &[&str] = &[
     "errors/near",
     "errors/nghttp2",
     "open",
-    "errors/stories",
+    "errors/timelines",
     "errors",
     "observe/open_metrics",
     "observe/prom_client",

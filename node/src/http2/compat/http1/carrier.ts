@@ -314,7 +314,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   $onClosed (code: number, byPeer = true): void {
     const { exchange, request, response } = this
     clearTimeout(this.deadline)
-    exchange.withStory(request)
+    exchange.withTimeline(request)
     if (!byPeer && !this.isRefused && exchange.version < HttpVersion.Http2 && !exchange.headSent && !exchange.connection.closed && !this.isDestroyed) {
       // A malformed body: as with node its refusal comes first, over the connection, which then ends.
       this.isRefused = true
@@ -322,7 +322,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     }
     if (this.raw !== undefined && code === 0) {
       // As with node, which does not know that this is an answer, the request ends with its connection.
-      const error = exchange.withStory(aborted())
+      const error = exchange.withTimeline(aborted())
       if (exchange.version < HttpVersion.Http2 && !this.socket.destroyed) return void this.socket.$whenClosed(() => { this.fail(error) })
       this.socket.$gone()
       return this.fail(error)
@@ -336,7 +336,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     }
     // Where the engine is on a thread of its own, the end may come within the turn in which the program has destroyed it.
     if (this.isPlanned && !this.isFinished && (response.destroyed || this.socket.destroyed)) this.lose()
-    const error = isWhole ? undefined : exchange.withStory(aborted())
+    const error = isWhole ? undefined : exchange.withTimeline(aborted())
     // By this node:http knows that an end that was asked for is none.
     if (!isWhole) this.socket._hadError = true
     for (const done of this.waiting.splice(0)) apart(() => { done(error ?? null) })
@@ -368,7 +368,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
 
   /** The socket is about to emit `close`: as with node, requests that it leaves unanswered end before. */
   abandon (): void {
-    this.request.destroy(this.exchange.withStory(aborted()))
+    this.request.destroy(this.exchange.withTimeline(aborted()))
   }
 
   /** The request, or its response, is not whole. */

@@ -87,7 +87,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/error",
-        &["story", "display", "stories", "classify", "convert"],
+        &["timeline", "display", "timelines", "classify", "convert"],
     ),
     (
         "engine/src/client/request",
@@ -231,7 +231,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         "engine/src/server/callbacks",
         &[
             "heads",
-            "exchange_story",
+            "exchange_timeline",
             "exchange",
             "tunnel",
             "exchanges",
@@ -274,7 +274,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "metrics",
             "openmetrics",
             "resident",
-            "story",
+            "timeline",
             "counters",
             "handshake_log",
             "access",

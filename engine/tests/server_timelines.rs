@@ -1,4 +1,4 @@
-//! Stories of requests that failed or were slow, as their server saw them.
+//! Timelines of requests that failed or were slow, as their server saw them.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 use crate::support::peer::service;
@@ -50,7 +50,7 @@ fn start(slow: Duration, version: Protocols) -> (Running, Client, String) {
         .workers(1)
         .tls(tls)
         .http3(true)
-        .keep_stories(slow)
+        .keep_timelines(slow)
         .config(gone_at_once())
         .serve(service(answer))
         .unwrap();
@@ -62,26 +62,30 @@ fn start(slow: Duration, version: Protocols) -> (Running, Client, String) {
     (running, client, url)
 }
 
-/// The story of the only request that has one, once it has.
-async fn story(running: &Running) -> String {
+/// The timeline of the only request that has one, once it has.
+async fn timeline(running: &Running) -> String {
     let until = Instant::now() + PATIENCE;
     loop {
-        let stories = running.inspector().stories().unwrap();
-        if let [story] = stories.as_slice() {
-            assert!(story.text.contains(&format!(" (story {})\n", story.id)));
-            return story.text.clone();
+        let timelines = running.inspector().timelines().unwrap();
+        if let [timeline] = timelines.as_slice() {
+            assert!(
+                timeline
+                    .text
+                    .contains(&format!(" (timeline {})\n", timeline.id))
+            );
+            return timeline.text.clone();
         }
-        assert!(stories.is_empty(), "{stories:?}");
-        assert!(Instant::now() < until, "there is no story");
+        assert!(timelines.is_empty(), "{timelines:?}");
+        assert!(Instant::now() < until, "there is no timeline");
         tokio::task::yield_now().await;
     }
 }
 
-fn has_in_order(story: &str, parts: &[&str]) {
-    let mut rest = story;
+fn has_in_order(timeline: &str, parts: &[&str]) {
+    let mut rest = timeline;
     for part in parts {
         let Some((_, behind)) = rest.split_once(part) else {
-            panic!("{part:?} is not there in order: {story}");
+            panic!("{part:?} is not there in order: {timeline}");
         };
         rest = behind;
     }
@@ -106,7 +110,7 @@ fn a_request_that_its_client_gives_up_names_what_it_waited_for() {
             tokio::select! { _ = asked => panic!("it has an answer"), () = arrived => {} }
             // A client of HTTP/1.1 has no other way to say so than to close.
             drop(client);
-            let story = story(&running).await;
+            let timeline = timeline(&running).await;
             let parts = [
                 "GET /never?a=b over HTTP/",
                 " from 127.0.0.1:",
@@ -115,7 +119,7 @@ fn a_request_that_its_client_gives_up_names_what_it_waited_for() {
                 "waits: the handler has not answered\n",
                 "ends: 0 bytes of the response's body had been handed on\n",
             ];
-            has_in_order(&story, &parts);
+            has_in_order(&timeline, &parts);
         });
     }
 }
@@ -146,7 +150,7 @@ fn a_response_that_is_not_read_names_the_window_or_the_transport_that_holds_it()
                 assert!(Instant::now() < until, "it does not wait");
             }
             drop((response, client));
-            let story = story(&running).await;
+            let timeline = timeline(&running).await;
             let parts = [
                 "GET /endless over HTTP/",
                 " failed after ",
@@ -154,13 +158,13 @@ fn a_response_that_is_not_read_names_the_window_or_the_transport_that_holds_it()
                 held,
                 "ends: ",
             ];
-            has_in_order(&story, &parts);
+            has_in_order(&timeline, &parts);
         });
     }
 }
 
 #[test]
-fn requests_have_stories_that_fail_or_are_slower_than_was_asked_and_no_others() {
+fn requests_have_timelines_that_fail_or_are_slower_than_was_asked_and_no_others() {
     for (slow, expected) in [
         (NEVER, &["GET /failed"][..]),
         (Duration::ZERO, &["GET /quick", "GET /failed"]),
@@ -172,18 +176,18 @@ fn requests_have_stories_that_fail_or_are_slower_than_was_asked_and_no_others() 
                 response.into_body().collect().await.unwrap();
             }
         });
-        let stories = running.inspector().stories().unwrap();
-        let begun: Vec<_> = stories
+        let timelines = running.inspector().timelines().unwrap();
+        let begun: Vec<_> = timelines
             .iter()
             .map(|it| it.text.split(" over ").next().unwrap())
             .collect();
         assert_eq!(begun, expected);
-        let last = &stories.last().unwrap().text;
+        let last = &timelines.last().unwrap().text;
         has_in_order(
             last,
             &[
                 " failed after ",
-                ": it was answered with 500 (story ",
+                ": it was answered with 500 (timeline ",
                 "answered with 500\n",
             ],
         );
@@ -191,10 +195,10 @@ fn requests_have_stories_that_fail_or_are_slower_than_was_asked_and_no_others() 
 }
 
 #[test]
-fn a_server_that_keeps_no_stories_has_none() {
+fn a_server_that_keeps_no_timelines_has_none() {
     let server = Server::bind("127.0.0.1:0");
     let running = server
         .serve(service(|_| async { Response::new(Body::empty()) }))
         .unwrap();
-    assert!(running.inspector().stories().is_none());
+    assert!(running.inspector().timelines().is_none());
 }

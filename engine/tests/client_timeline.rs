@@ -1,4 +1,4 @@
-//! The story of a failed request.
+//! The timeline of a failed request.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::support::peer;
@@ -26,7 +26,8 @@ async fn answer(_: Request<Body>) -> Response<Body> {
 }
 
 #[test]
-fn the_story_of_a_request_without_a_response_names_its_wait_its_connection_and_how_far_it_came() {
+fn the_timeline_of_a_request_without_a_response_names_its_wait_its_connection_and_how_far_it_came()
+{
     let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
     let server = Server::bind("127.0.0.1:0").tls(tls).http3(true).workers(1);
     let running = server.serve(service(answer)).unwrap();
@@ -55,37 +56,37 @@ fn the_story_of_a_request_without_a_response_names_its_wait_its_connection_and_h
         assert_eq!(attempt.waited_for, Some(WaitReason::Attempt));
         assert_eq!(attempt.progress, Progress::AwaitingResponse);
         assert_eq!(attempt.held_by, Some(StreamWait::Response));
-        assert_eq!(error.story_id(), None);
+        assert_eq!(error.timeline_id(), None);
         assert!(attempt.started_after.unwrap() <= attempt.ended_after);
         assert!(attempt.moved_after <= attempt.ended_after);
-        let story = error.story();
-        let lines: Vec<&str> = story.lines().collect();
+        let timeline = error.timeline();
+        let lines: Vec<&str> = timeline.lines().collect();
         let (first, last) = (lines[0], lines[lines.len() - 1]);
         let target = format!("GET https://localhost:{} failed after ", address.port());
-        assert!(first.starts_with(&target), "{story}");
+        assert!(first.starts_with(&target), "{timeline}");
         assert!(
             first.contains(": no response came within the headers timeout of 50ms"),
-            "{story}"
+            "{timeline}"
         );
         assert!(
             lines[1].ends_with("waits: a connection is being opened"),
-            "{story}"
+            "{timeline}"
         );
         let started = format!(
             "starts on connection {}, {}",
             attempt.connection,
             version.text()
         );
-        assert!(lines[2].ends_with(&started), "{story}");
+        assert!(lines[2].ends_with(&started), "{timeline}");
         let waits = "still waits: the server has not sent its response or the rest of it";
-        assert!(lines[4].ends_with(waits), "{story}");
-        assert!(last.ends_with("At fault: the peer."), "{story}");
-        assert!(!story.contains("secret"), "{story}");
+        assert!(lines[4].ends_with(waits), "{timeline}");
+        assert!(last.ends_with("At fault: the peer."), "{timeline}");
+        assert!(!timeline.contains("secret"), "{timeline}");
     }
 }
 
 #[test]
-fn the_story_of_an_upload_that_a_window_holds_up_names_the_window_and_is_found_by_its_number() {
+fn the_timeline_of_an_upload_that_a_window_holds_up_names_the_window_and_is_found_by_its_number() {
     let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
     let server = Server::bind("127.0.0.1:0").tls(tls).workers(1);
     let running = server.serve(service(unread)).unwrap();
@@ -106,16 +107,16 @@ fn the_story_of_an_upload_that_a_window_holds_up_names_the_window_and_is_found_b
     };
     assert_eq!(attempt.progress, Progress::Sending, "{error:?}");
     assert_eq!(attempt.held_by, Some(StreamWait::StreamWindow));
-    assert!(client.stories().is_empty());
+    assert!(client.timelines().is_empty());
 
-    client.keep_stories();
+    client.keep_timelines();
     let error = runtime.block_on(async { upload().await }).unwrap_err();
-    let id = error.story_id().unwrap();
-    assert!(error.to_string().ends_with(&format!(" (story {id})")));
-    let [kept] = &client.stories()[..] else {
-        panic!("{:?}", client.stories());
+    let id = error.timeline_id().unwrap();
+    assert!(error.to_string().ends_with(&format!(" (timeline {id})")));
+    let [kept] = &client.timelines()[..] else {
+        panic!("{:?}", client.timelines());
     };
-    assert_eq!((kept.id, &kept.text), (id, &error.story()));
+    assert_eq!((kept.id, &kept.text), (id, &error.timeline()));
     assert!(
         kept.text
             .contains("still waits: the peer's window of the stream is used up"),
@@ -125,7 +126,7 @@ fn the_story_of_an_upload_that_a_window_holds_up_names_the_window_and_is_found_b
 }
 
 #[test]
-fn the_story_of_a_request_that_found_no_connection_names_the_cause_below() {
+fn the_timeline_of_a_request_that_found_no_connection_names_the_cause_below() {
     let error = peer::block_on(async {
         // It has the port and does not listen.
         let taken = tokio::net::TcpSocket::new_v4().unwrap();
@@ -133,9 +134,9 @@ fn the_story_of_a_request_that_found_no_connection_names_the_cause_below() {
         let url = format!("http://{}/", taken.local_addr().unwrap());
         Client::new().post(url).send().await.unwrap_err()
     });
-    let story = error.story();
-    assert!(story.starts_with("POST http://127.0.0.1:"), "{story}");
-    assert!(story.contains("\n   because: "), "{story}");
-    assert!(story.contains("it was on no connection"), "{story}");
-    assert!(error.attempts().is_empty(), "{story}");
+    let timeline = error.timeline();
+    assert!(timeline.starts_with("POST http://127.0.0.1:"), "{timeline}");
+    assert!(timeline.contains("\n   because: "), "{timeline}");
+    assert!(timeline.contains("it was on no connection"), "{timeline}");
+    assert!(error.attempts().is_empty(), "{timeline}");
 }

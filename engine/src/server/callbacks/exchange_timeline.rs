@@ -1,25 +1,25 @@
-//! The story of an exchange that callbacks answer.
+//! The timeline of an exchange that callbacks answer.
 
 use super::{Ended, StreamHandle};
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::inspection::listed_target;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::server::exchange::request::version_of;
-use crate::server::observe::story::{Changes, StoryEnd, StoryKeeper, since};
+use crate::server::observe::timeline::{Changes, TimelineEnd, TimelineKeeper, since};
 use http::StatusCode;
 use std::time::Instant;
 use trunkline_core::http::{RequestHead, Version};
 use trunkline_core::inspect::{ConnectionSnapshot, StreamWait};
 
-/// The stories of a connection's exchanges.
-pub(super) struct ConnectionStories {
-    keeper: StoryKeeper,
+/// The timelines of a connection's exchanges.
+pub(super) struct ConnectionTimelines {
+    keeper: TimelineKeeper,
     info: ConnectionInfo,
     version: Version,
 }
 
 /// The facts of one exchange so far.
-pub(in crate::server) struct ExchangeStory {
+pub(in crate::server) struct ExchangeTimeline {
     method: Box<str>,
     target: Box<str>,
     changes: Changes,
@@ -27,23 +27,23 @@ pub(in crate::server) struct ExchangeStory {
     body_bytes: u64,
 }
 
-impl ConnectionStories {
-    pub(super) fn new(keeper: StoryKeeper, info: ConnectionInfo, version: Version) -> Self {
+impl ConnectionTimelines {
+    pub(super) fn new(keeper: TimelineKeeper, info: ConnectionInfo, version: Version) -> Self {
         Self {
             keeper,
             info,
             version,
         }
     }
-    /// Whether exchanges that begin now have stories.
+    /// Whether exchanges that begin now have timelines.
     pub(super) fn are_kept(&self) -> bool {
         self.keeper.is_on()
     }
-    /// An exchange begins; `None`: no stories are kept now.
-    pub(super) fn begin(&self, head: &RequestHead) -> Option<Box<ExchangeStory>> {
+    /// An exchange begins; `None`: no timelines are kept now.
+    pub(super) fn begin(&self, head: &RequestHead) -> Option<Box<ExchangeTimeline>> {
         self.keeper.is_on().then(|| {
             let target = head.path().or_else(|| head.authority());
-            Box::new(ExchangeStory {
+            Box::new(ExchangeTimeline {
                 method: String::from_utf8_lossy(head.method()).into(),
                 target: listed_target(target.unwrap_or(b"-")),
                 changes: Changes::default(),
@@ -52,10 +52,10 @@ impl ConnectionStories {
             })
         })
     }
-    /// An exchange is over; the number of its story, if it has one.
+    /// An exchange is over; the number of its timeline, if it has one.
     pub(super) fn end(
         &self,
-        story: &ExchangeStory,
+        timeline: &ExchangeTimeline,
         (began, now): (Instant, Instant),
         how: &Ended,
     ) -> Option<u64> {
@@ -70,20 +70,20 @@ impl ConnectionStories {
                 ))
             }
         };
-        let end = StoryEnd {
-            method: &story.method,
-            target: &story.target,
+        let end = TimelineEnd {
+            method: &timeline.method,
+            target: &timeline.target,
             version: version_of(self.version),
-            status: story.status,
-            body_bytes: story.body_bytes,
+            status: timeline.status,
+            body_bytes: timeline.body_bytes,
             took: since(began, now),
             error: error.as_ref(),
         };
-        self.keeper.note(&story.changes, &self.info, &end)
+        self.keeper.note(&timeline.changes, &self.info, &end)
     }
 }
 
-impl ExchangeStory {
+impl ExchangeTimeline {
     /// The head of its response was given.
     pub(super) fn answered(&mut self, began: Instant, status: StatusCode) {
         self.status = Some(status);

@@ -1,4 +1,4 @@
-// The number and the story of a request that ended early, on the errors, requests and streams of node:http2's faces: there for who reads them, and in
+// The number and the timeline of a request that ended early, on the errors, requests and streams of node:http2's faces: there for who reads them, and in
 // no output or comparison of programs that were written for node.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -33,20 +33,20 @@ async function serving (server, use) {
   }
 }
 
-/** The number of an end's story, whose text the page has too. */
-async function checkStory (of, page, first) {
-  assert.equal(typeof of.storyId, 'number')
-  assert.match(of.story, first)
-  const response = await fetch(new URL(`stories/${of.storyId}`, page.url))
-  assert.equal(await response.text(), of.story)
-  assert.deepEqual(Object.keys(of).filter(name => name.startsWith('story')), [])
-  assert.doesNotMatch(inspect(of), /storyId/)
-  return of.storyId
+/** The number of an end's timeline, whose text the page has too. */
+async function checkTimeline (of, page, first) {
+  assert.equal(typeof of.timelineId, 'number')
+  assert.match(of.timeline, first)
+  const response = await fetch(new URL(`timelines/${of.timelineId}`, page.url))
+  assert.equal(await response.text(), of.timeline)
+  assert.deepEqual(Object.keys(of).filter(name => name.startsWith('timeline')), [])
+  assert.doesNotMatch(inspect(of), /timelineId/)
+  return of.timelineId
 }
 
 const firstLine = (path, version) => new RegExp(`^GET ${path} over HTTP/${version} from 127\\.0\\.0\\.1:\\d+ failed after `)
 
-test('the error of a stream that its client has reset has its story, and is the error of node otherwise', async () => {
+test('the error of a stream that its client has reset has its timeline, and is the error of node otherwise', async () => {
   const failed = outcome()
   const server = createServer().on('stream', stream => {
     stream.on('error', error => { failed.resolve({ stream, error }) })
@@ -59,8 +59,8 @@ test('the error of a stream that its client has reset has its story, and is the 
     await once(asked, 'response')
     asked.close(ENHANCE_YOUR_CALM)
     const { stream, error } = await failed.promise
-    const number = await checkStory(error, page, firstLine('/reset', '2\\.0'))
-    assert.equal(stream.storyId, number)
+    const number = await checkTimeline(error, page, firstLine('/reset', '2\\.0'))
+    assert.equal(stream.timelineId, number)
     const { message } = error
     assert.equal(message, 'Stream closed with error code NGHTTP2_ENHANCE_YOUR_CALM')
     const plain = Object.assign(new Error(message), { code: 'ERR_HTTP2_STREAM_ERROR' })
@@ -70,7 +70,7 @@ test('the error of a stream that its client has reset has its story, and is the 
 })
 
 for (const [version, http] of [['h2', '2\\.0'], ['h3', '3\\.0']]) {
-  test(`a request that its client has cancelled over ${version} has the story that no error carries, and so has its stream`, async () => {
+  test(`a request that its client has cancelled over ${version} has the timeline that no error carries, and so has its stream`, async () => {
     const aborted = outcome()
     const server = createSecureServer({ key, cert, http3: true }, request => {
       request.on('close', () => { aborted.resolve(request) })
@@ -84,14 +84,14 @@ for (const [version, http] of [['h2', '2\\.0'], ['h3', '3\\.0']]) {
       gone.abort()
       const request = await aborted.promise
       assert.equal(request.aborted, true)
-      assert.equal(await checkStory(request, page, firstLine('/cancelled', http)), request.stream.storyId)
-      assert.equal(request.stream.story, request.story)
+      assert.equal(await checkTimeline(request, page, firstLine('/cancelled', http)), request.stream.timelineId)
+      assert.equal(request.stream.timeline, request.timeline)
       await agent.destroy()
     })
   })
 }
 
-test('a request of HTTP/1.1 whose client is gone has its story, and so has its error', async () => {
+test('a request of HTTP/1.1 whose client is gone has its timeline, and so has its error', async () => {
   const failed = outcome()
   const server = createServer({ requests: 'http' }, request => {
     request.on('error', error => { failed.resolve({ request, error }) })
@@ -103,16 +103,16 @@ test('a request of HTTP/1.1 whose client is gone has its story, and so has its e
     await once(server, 'request')
     gone.abort()
     const { request, error } = await failed.promise
-    assert.equal(await checkStory(error, page, firstLine('/gone', '1\\.1')), request.storyId)
+    assert.equal(await checkTimeline(error, page, firstLine('/gone', '1\\.1')), request.timelineId)
     assert.equal(error.code, 'ECONNRESET')
     await agent.destroy()
   })
 })
 
-test('what a program calls a story on its request stays', async () => {
+test('what a program calls a timeline on its request stays', async () => {
   const over = outcome()
   const server = createServer((request, response) => {
-    request.story = 'of the program'
+    request.timeline = 'of the program'
     request.on('close', () => { over.resolve(request) })
   })
   await serving(server, async port => {
@@ -120,14 +120,14 @@ test('what a program calls a story on its request stays', async () => {
     const asked = session.request({ ':path': '/' }).on('error', () => {})
     await once(server, 'request')
     asked.close(CANCEL)
-    const { story, storyId } = await over.promise
-    assert.equal(story, 'of the program')
-    assert.equal(storyId, undefined)
+    const { timeline, timelineId } = await over.promise
+    assert.equal(timeline, 'of the program')
+    assert.equal(timelineId, undefined)
     session.destroy()
   })
 })
 
-test('a program that puts a story on a request which has one replaces it', async () => {
+test('a program that puts a timeline on a request which has one replaces it', async () => {
   const over = outcome()
   const server = createServer(request => { request.on('close', () => { over.resolve(request) }) })
   await serving(server, async port => {
@@ -136,14 +136,14 @@ test('a program that puts a story on a request which has one replaces it', async
     await once(server, 'request')
     asked.close(CANCEL)
     const request = await over.promise
-    assert.equal(typeof request.storyId, 'number')
-    request.story = 'of the program'
-    assert.equal(request.story, 'of the program')
+    assert.equal(typeof request.timelineId, 'number')
+    request.timeline = 'of the program'
+    assert.equal(request.timeline, 'of the program')
     session.destroy()
   })
 })
 
-test('without a page a stream that was reset has no story', async () => {
+test('without a page a stream that was reset has no timeline', async () => {
   const failed = outcome()
   const server = createServer().on('stream', stream => { stream.on('error', failed.resolve) })
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -152,7 +152,7 @@ test('without a page a stream that was reset has no story', async () => {
   await once(server, 'stream')
   asked.close(ENHANCE_YOUR_CALM)
   const error = await failed.promise
-  assert.ok(!('storyId' in error) && !('story' in error))
+  assert.ok(!('timelineId' in error) && !('timeline' in error))
   session.destroy()
   server.close()
 })

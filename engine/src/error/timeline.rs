@@ -1,4 +1,4 @@
-//! The story of a failed request: its connections, its waits with their reasons, and their times, as text. The facts are
+//! The timeline of a failed request: its connections, its waits with their reasons, and their times, as text. The facts are
 //! noted where a request fails; the text is made when it is read.
 
 use super::{Error, ErrorKind, Fault, Retry};
@@ -78,7 +78,7 @@ pub(crate) struct History {
 }
 
 impl Error {
-    /// Client: the story of the request that failed, as lines for people: its method and origin, every wait with
+    /// Client: the timeline of the request that failed, as lines for people: its method and origin, every wait with
     /// its reason, every connection that it was on with its version, its times from the submission on, how it
     /// ended there, and whether the request may be sent again. The text is made by this call, and has neither
     /// the path nor a field of the request, which may be secret. Its form is not stable: programs read
@@ -92,14 +92,14 @@ impl Error {
     ///    5.134 s  ends there: a deadline passed; the connection had read 61 bytes and written 158
     /// It may be sent again if sending it twice does no harm. At fault: the peer.
     /// ```
-    pub fn story(&self) -> String {
+    pub fn timeline(&self) -> String {
         let mut text = String::new();
         // Writing to a String cannot fail.
-        let _ = self.write_story(&mut text);
+        let _ = self.write_timeline(&mut text);
         text
     }
 
-    fn write_story(&self, text: &mut String) -> fmt::Result {
+    fn write_timeline(&self, text: &mut String) -> fmt::Result {
         match &self.history {
             Some(history) => {
                 let (target, took) = (&history.target, Seconds(history.took));
@@ -114,7 +114,7 @@ impl Error {
         }
         let mut since = Duration::ZERO;
         for attempt in &self.attempts {
-            attempt.write_story(since, text)?;
+            attempt.write_timeline(since, text)?;
             since = attempt.ended_after;
         }
         if let Some(reason) = self.wait_reason {
@@ -141,7 +141,7 @@ impl Error {
 
 impl Attempted {
     /// Its lines; before it the request was free from `since` on.
-    fn write_story(&self, since: Duration, text: &mut String) -> fmt::Result {
+    fn write_timeline(&self, since: Duration, text: &mut String) -> fmt::Result {
         if let Some(reason) = self.waited_for {
             line(text, since, format_args!("waits: {}", reason.text()))?;
         }
@@ -223,5 +223,5 @@ impl fmt::Display for ErrorText {
 }
 
 #[cfg(test)]
-#[path = "story_test.rs"]
-mod story_test;
+#[path = "timeline_test.rs"]
+mod timeline_test;

@@ -17,7 +17,7 @@ fn attempted(connection: u64) -> Attempted {
 }
 
 #[test]
-fn a_story_has_the_waits_the_connections_and_the_end_in_the_order_of_time() {
+fn a_timeline_has_the_waits_the_connections_and_the_end_in_the_order_of_time() {
     let second = Attempted {
         connection: 2,
         ended: ErrorKind::Timeout,
@@ -50,11 +50,11 @@ GET https://example.org:443 failed after 5.091 s: no response came within the he
    5.090 s  ends there: a deadline passed
 It may be sent again if sending it twice does no harm. At fault: the peer.
 ";
-    assert_eq!(error.story(), expected);
+    assert_eq!(error.timeline(), expected);
 }
 
 #[test]
-fn a_story_of_a_request_that_was_on_no_connection_names_its_causes_and_its_wait() {
+fn a_timeline_of_a_request_that_was_on_no_connection_names_its_causes_and_its_wait() {
     let error = Error::new(ErrorKind::Timeout, Fault::Us, Retry::Safe)
         .with_text("waited too long in line")
         .with_source(std::io::Error::other("below"))
@@ -69,9 +69,9 @@ fn a_story_of_a_request_that_was_on_no_connection_names_its_causes_and_its_wait(
          has processed it. At fault: this program or its client.\n",
         WaitReason::Capacity.text()
     );
-    assert_eq!(error.story(), expected);
+    assert_eq!(error.timeline(), expected);
     let bare = Error::config("the port is 0");
     let expected =
         "It failed: the port is 0\nSent again it would fail again. At fault: a setting.\n";
-    assert_eq!(bare.story(), expected);
+    assert_eq!(bare.timeline(), expected);
 }

@@ -1,4 +1,4 @@
-//! The stories of the last failed requests of a client or a server, kept from the moment that a page shows it.
+//! The timelines of the last failed requests of a client or a server, kept from the moment that a page shows it.
 
 #[cfg(feature = "client")]
 use super::Error;
@@ -7,35 +7,35 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// Stories that a client or a server keeps, the latest ones: with [`STORY_BYTES_MAX`] at most 256 KiB.
-pub const STORIES_MAX: usize = 64;
-/// Bytes of a story that is kept; the rest is cut off. Ten attempts with their waits have 3 KiB.
-pub const STORY_BYTES_MAX: usize = 4096;
+/// Timelines that a client or a server keeps, the latest ones: with [`TIMELINE_BYTES_MAX`] at most 256 KiB.
+pub const TIMELINES_MAX: usize = 64;
+/// Bytes of a timeline that is kept; the rest is cut off. Ten attempts with their waits have 3 KiB.
+pub const TIMELINE_BYTES_MAX: usize = 4096;
 
 /// The last number given: one row for all clients and servers of the process, so that a number in a log says which request it was.
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 
-/// The story of a request that failed, or that was slow at a server.
+/// The timeline of a request that failed, or that was slow at a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct KeptStory {
-    /// The number of [`Error::story_id`]; no other request of the process has it.
+pub struct KeptTimeline {
+    /// The number of [`Error::timeline_id`]; no other request of the process has it.
     pub id: u64,
     /// When the request failed, or was over.
     pub failed_at: SystemTime,
-    /// The text of [`Error::story`](crate::Error::story), or of a server, at most [`STORY_BYTES_MAX`] of it.
+    /// The text of [`Error::timeline`](crate::Error::timeline), or of a server, at most [`TIMELINE_BYTES_MAX`] of it.
     pub text: String,
 }
 
-/// The stories of one client or server.
+/// The timelines of one client or server.
 #[derive(Debug, Default)]
-pub(crate) struct Stories {
+pub(crate) struct Timelines {
     /// They are kept.
     keeps: AtomicBool,
-    kept: Mutex<VecDeque<KeptStory>>,
+    kept: Mutex<VecDeque<KeptTimeline>>,
 }
 
-impl Stories {
+impl Timelines {
     /// Keeps those of requests that fail from now on.
     pub(crate) fn keep(&self) {
         self.keeps.store(true, Ordering::Relaxed);
@@ -45,18 +45,18 @@ impl Stories {
     pub(crate) fn are_kept(&self) -> bool {
         self.keeps.load(Ordering::Relaxed)
     }
-    /// Numbers the error and keeps its story, where they are kept.
+    /// Numbers the error and keeps its timeline, where they are kept.
     #[cfg(feature = "client")]
     pub(crate) fn note(&self, error: Error) -> Error {
         if !self.keeps.load(Ordering::Relaxed) {
             return error;
         }
         let id = Self::number();
-        let error = error.with_story_id(id);
-        self.add(id, error.story());
+        let error = error.with_timeline_id(id);
+        self.add(id, error.timeline());
         error
     }
-    /// Keeps a story that `text` makes with its number, which is returned.
+    /// Keeps a timeline that `text` makes with its number, which is returned.
     #[cfg(feature = "server")]
     pub(crate) fn push(&self, text: impl FnOnce(u64) -> String) -> u64 {
         let id = Self::number();
@@ -67,19 +67,19 @@ impl Stories {
         LAST_ID.fetch_add(1, Ordering::Relaxed) + 1
     }
     fn add(&self, id: u64, text: String) {
-        let story = KeptStory {
+        let timeline = KeptTimeline {
             id,
             failed_at: SystemTime::now(),
-            text: cut(text, STORY_BYTES_MAX),
+            text: cut(text, TIMELINE_BYTES_MAX),
         };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() == STORIES_MAX {
+        if kept.len() == TIMELINES_MAX {
             kept.pop_front();
         }
-        kept.push_back(story);
+        kept.push_back(timeline);
     }
     /// Those that are kept, the latest last.
-    pub(crate) fn list(&self) -> Vec<KeptStory> {
+    pub(crate) fn list(&self) -> Vec<KeptTimeline> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().cloned().collect()
     }
@@ -97,5 +97,5 @@ fn cut(mut text: String, bytes_max: usize) -> String {
 }
 
 #[cfg(test)]
-#[path = "stories_test.rs"]
-mod stories_test;
+#[path = "timelines_test.rs"]
+mod timelines_test;

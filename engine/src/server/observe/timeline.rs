@@ -1,46 +1,46 @@
-//! The story of a request that failed or was slow, as its server saw it: when it was answered and every wait with its reason. The facts
-//! are noted while it runs, where stories are kept; the text is made at its end.
+//! The timeline of a request that failed or was slow, as its server saw it: when it was answered and every wait with its reason. The facts
+//! are noted while it runs, where timelines are kept; the text is made at its end.
 
 use crate::connection_info::ConnectionInfo;
-use crate::error::stories::Stories;
+use crate::error::timelines::Timelines;
 use http::StatusCode;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trunkline_core::inspect::StreamWait;
 
-/// Changes that a story has, the first ones: a response that stalls and goes on without end has no more.
+/// Changes that a timeline has, the first ones: a response that stalls and goes on without end has no more.
 const CHANGES_MAX: usize = 32;
-/// Characters of a target in a story.
+/// Characters of a target in a timeline.
 const TARGET_CHARACTERS_MAX: usize = 256;
 
-/// Where the stories of one server go.
+/// Where the timelines of one server go.
 #[derive(Clone, Debug)]
-pub(in crate::server) struct StoryKeeper {
-    pub(in crate::server) kept: Arc<Stories>,
+pub(in crate::server) struct TimelineKeeper {
+    pub(in crate::server) kept: Arc<Timelines>,
     /// Requests that take as long have one.
     slow: Duration,
 }
 
-impl StoryKeeper {
+impl TimelineKeeper {
     /// `keeps`: from the start on, in place of the moment that they are asked for.
     pub(in crate::server) fn new(slow: Duration, keeps: bool) -> Self {
-        let kept = Arc::<Stories>::default();
+        let kept = Arc::<Timelines>::default();
         if keeps {
             kept.keep();
         }
         Self { kept, slow }
     }
-    /// Whether requests that begin now have stories.
+    /// Whether requests that begin now have timelines.
     pub(in crate::server) fn is_on(&self) -> bool {
         self.kept.are_kept()
     }
-    /// A request is over; `error`: it failed. The number of its story, if it has one.
+    /// A request is over; `error`: it failed. The number of its timeline, if it has one.
     pub(in crate::server) fn note(
         &self,
         changes: &Changes,
         connection: &ConnectionInfo,
-        end: &StoryEnd<'_>,
+        end: &TimelineEnd<'_>,
     ) -> Option<u64> {
         let is_failed = end.error.is_some() || end.status.is_none_or(|it| it.is_server_error());
         if !is_failed && end.took < self.slow {
@@ -57,7 +57,7 @@ impl StoryKeeper {
 }
 
 /// The facts of a request when it is over.
-pub(in crate::server) struct StoryEnd<'a> {
+pub(in crate::server) struct TimelineEnd<'a> {
     pub(in crate::server) method: &'a str,
     pub(in crate::server) target: &'a str,
     pub(in crate::server) version: http::Version,
@@ -104,7 +104,7 @@ impl Changes {
         text: &mut String,
         id: u64,
         connection: &ConnectionInfo,
-        end: &StoryEnd<'_>,
+        end: &TimelineEnd<'_>,
         is_failed: bool,
     ) -> fmt::Result {
         let target: String = end.target.chars().take(TARGET_CHARACTERS_MAX).collect();
@@ -120,7 +120,7 @@ impl Changes {
             (None, Some(status)) => write!(text, ": it was answered with {}", status.as_u16())?,
             (None, None) => write!(text, ": it had no answer")?,
         }
-        writeln!(text, " (story {id})")?;
+        writeln!(text, " (timeline {id})")?;
         line(text, Duration::ZERO, "the head of the request came")?;
         for (after, change) in &self.all {
             match change {
