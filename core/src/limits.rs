@@ -129,15 +129,15 @@ pub const SEND_BUDGET_BYTES: u64 = 64 * 1024 * 1024;
 /// Bytes that wait on a connection and cost the budget nothing: the kernel's buffer lies below
 /// them, so a peer that reads has its full speed with these alone.
 pub const SEND_FREE_BYTES: u64 = 64 * 1024;
-/// Streams of a connection with a used-up budget that still may get a piece of a body, one piece
-/// each, when no bytes wait on them: streams that the peer reads continue, in turn, beside those
-/// that it does not.
+/// Streams of a connection without room that still may get a piece of a body, one piece
+/// each, when no bytes wait on them, while half of the budget or more is lent: streams that the peer reads continue, in turn, beside those
+/// that it does not. While more of it is free each stream may.
 pub const SEND_TURNS_MAX: u32 = 4;
 /// HTTP/2: body bytes that wait on one stream beyond what its window lets out. A window of 0 makes
 /// us hold no more of an answer than this and one piece of its body.
 pub const SEND_SHUT_BYTES: usize = 16 * 1024;
-/// Bytes beyond a connection's room before its next request waits. Only answers that are given
-/// whole go beyond the room: there, the memory is the handler's already.
+/// Bytes beyond a connection's room before its next request waits; while half of the budget is free it waits for
+/// [`SEND_TURNS_MAX`] further answers too. Only answers that are given whole go beyond the room: there, the memory is the handler's already.
 pub const SEND_AHEAD_BYTES_MAX: u64 = 1024 * 1024;
 /// Requests on one connection before it drains: as many as HTTP/2 has stream ids. hyper, Go and Envoy
 /// have no bound either; nginx drains after 1,000 (`keepalive_requests`) to free what a connection

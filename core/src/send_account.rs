@@ -17,20 +17,31 @@ const STEP_BYTES: u64 = 64 * 1024;
 ///
 /// Progress never depends on another connection: one that has no room has bytes of its own that
 /// wait, and their leaving, or the end of their stream, gives the room back. Nor does a stream that
-/// the peer reads depend on those that it does not: where there is no room, [`SEND_TURNS_MAX`]
-/// streams on which nothing waits have a turn, one piece of a body each.
+/// the peer reads depend on those that it does not: where there is no room, a stream on which nothing waits has a turn, one piece
+/// of a body. While less than half of the budget is left for all, no more than [`SEND_TURNS_MAX`] streams have one at once.
 #[derive(Debug)]
 pub struct SendAccount {
     budget: SendBudget,
     exhausted: bool,
     overrun: bool,
+    /// Half of the budget is lent or more.
+    scarce: bool,
     /// A turn ended, or a queue ran empty, while there was no room.
     freed: bool,
     turns: u32,
     /// Bytes that one stream may hold.
     share: u32,
+    /// Once there was no room; a connection whose client reads has none.
+    shortage: Option<Box<Shortage>>,
+}
+
+/// The streams of a connection that has no room.
+#[derive(Debug, Default)]
+struct Shortage {
     /// The stream that had a turn last.
-    last: u64,
+    last_turn: u64,
+    /// Open streams that began beyond the room.
+    beyond: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -54,10 +65,11 @@ impl SendAccount {
             budget,
             exhausted: false,
             overrun: false,
+            scarce: false,
             freed: false,
             turns: 0,
             share: u32::MAX,
-            last: 0,
+            shortage: None,
         }
     }
     /// `waiting` bytes wait on the connection now: borrows or gives back. True: streams that found
@@ -70,6 +82,9 @@ impl SendAccount {
     fn move_to(&mut self, waiting: u64) -> bool {
         if waiting <= SEND_FREE_BYTES / 2 && self.reserved() == 0 {
             self.overrun = false;
+            if let Some(shortage) = &mut self.shortage {
+                shortage.beyond = Vec::new();
+            }
             self.share = u32::MAX;
             return std::mem::take(&mut self.exhausted);
         }
@@ -102,6 +117,7 @@ impl SendAccount {
         let reserved = budget_share.reserved_here();
         let beyond = (waiting + SEND_FREE_BYTES / 2).saturating_sub(SEND_FREE_BYTES);
         let wanted = beyond.div_ceil(STEP_BYTES) * STEP_BYTES;
+        self.scarce = 2 * budget_share.left() <= budget_share.total();
         let fair = (budget_share.left() + reserved) / 5 / STEP_BYTES * STEP_BYTES;
         if wanted > reserved {
             let more = wanted.min(fair).saturating_sub(reserved);
@@ -128,7 +144,9 @@ impl SendAccount {
     pub fn room(&self, queued: usize, max: usize) -> usize {
         match (self.exhausted, queued) {
             (false, _) => max.saturating_sub(queued).max(1),
-            (true, 0) if self.turns < SEND_TURNS_MAX => max.min(SEND_FREE_BYTES as usize),
+            (true, 0) if !self.scarce || self.turns < SEND_TURNS_MAX => {
+                max.min(SEND_FREE_BYTES as usize)
+            }
             (true, _) => 0,
         }
     }
@@ -138,7 +156,7 @@ impl SendAccount {
         let begins = self.exhausted && self.turns < SEND_TURNS_MAX;
         if begins {
             self.turns += 1;
-            self.last = stream;
+            self.shortage.get_or_insert_default().last_turn = stream;
         }
         begins
     }
@@ -149,11 +167,30 @@ impl SendAccount {
     }
     /// The stream that had a turn last: those behind it are next.
     pub fn last_turn(&self) -> u64 {
-        self.last
+        self.shortage.as_ref().map_or(0, |it| it.last_turn)
     }
-    /// Answers that were given whole went so far beyond the room that the next request has to wait.
+    /// Answers that were given whole went so far beyond the room that the next request may have to wait: it would bring
+    /// another.
+    #[inline]
     pub fn is_overrun(&self) -> bool {
         self.overrun
+    }
+    /// Whether a request begins although [`is_overrun`](Self::is_overrun): while half of the budget is free, and the answers
+    /// to no more than [`SEND_TURNS_MAX`] requests that began so are waiting themselves. A large answer to a slow reader then
+    /// does not hold small ones back. `waiting`: the bytes that wait on a stream; `None`: it is over.
+    #[cold]
+    pub fn begins_beyond(&mut self, stream: u64, waiting: impl Fn(u64) -> Option<usize>) -> bool {
+        if self.scarce {
+            return false;
+        }
+        let beyond = &mut self.shortage.get_or_insert_default().beyond;
+        beyond.retain(|&other| waiting(other).is_some());
+        let held = beyond.iter().filter(|&&other| waiting(other) > Some(0));
+        let begins = held.count() < SEND_TURNS_MAX as usize;
+        if begins {
+            beyond.push(stream);
+        }
+        begins
     }
 }
 

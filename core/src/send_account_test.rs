@@ -88,6 +88,34 @@ fn answers_that_were_given_whole_hold_the_next_request_back() {
 }
 
 #[test]
+fn while_half_of_the_budget_is_free_a_request_waits_for_answers_to_those_that_began_beyond_the_room()
+ {
+    let budget = BudgetShare::new(64 * MIB);
+    let mut one = account(&budget);
+    let _ = one.follow(100 * MIB as usize);
+    assert!(one.is_overrun());
+    let beyond = u64::from(SEND_TURNS_MAX);
+    // The answers to the last ones wait; the first is over.
+    let waiting = |stream| match stream {
+        1 => None,
+        stream if stream <= 10 => Some(0),
+        _ => Some(1),
+    };
+    for stream in 1..=10 + beyond {
+        assert!(one.begins_beyond(stream, waiting), "{stream}");
+    }
+    assert!(!one.begins_beyond(99, waiting));
+    assert!(one.begins_beyond(99, |stream| waiting(stream).filter(|_| stream > 11)));
+    // Others have borrowed the rest.
+    let mut others: Vec<_> = (0..4).map(|_| account(&budget)).collect();
+    for other in &mut others {
+        let _ = other.follow(100 * MIB as usize);
+    }
+    let _ = one.follow(100 * MIB as usize);
+    assert!(!one.begins_beyond(100, |_| None));
+}
+
+#[test]
 fn a_connection_that_ends_keeps_nothing() {
     let budget = BudgetShare::new(64 * MIB);
     let mut account = account(&budget);

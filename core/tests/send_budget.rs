@@ -234,6 +234,62 @@ fn answers_given_whole_hold_the_next_request_back_until_some_of_them_left() {
     assert!(is_of(rig.conn.poll_event(), 5));
 }
 
+#[test]
+fn small_answers_pass_large_ones_that_were_given_whole_and_are_not_taken() {
+    let budget = BudgetShare::new(Config::default().windows.send_budget);
+    let mut rig = h2(&budget, &[]);
+    let whole = budget.total() as usize;
+    let asked = |rig: &mut h2_rig::Rig, id: u32, bytes: usize| {
+        rig.sends(&h2_rig::headers(id, h2_rig::GET, true));
+        let came = matches!(rig.conn.poll_event(), Some(Event::RequestReceived { .. }));
+        if came {
+            let head = h2_rig::response(200, &[]);
+            let stream = StreamId(u64::from(id));
+            let body = vec![1; bytes].into();
+            rig.conn.answer(rig.now, stream, &head, body).unwrap();
+        }
+        came
+    };
+    assert!(asked(&mut rig, 1, whole));
+    // The client takes no more than its windows said at the beginning, of the connection too: heads and the ends of answers pass.
+    rig.frames();
+    for id in (3..).step_by(2).take(50) {
+        assert!(asked(&mut rig, id, 0));
+        assert!(rig.frames().iter().any(|frame| frame.stream == id));
+    }
+    for id in (103..).step_by(2).take(SEND_TURNS_MAX as usize) {
+        assert!(asked(&mut rig, id, whole));
+    }
+    assert!(!asked(&mut rig, 201, 0), "five answers wait");
+}
+
+#[test]
+fn small_answers_of_http_3_pass_large_ones_that_were_given_whole_and_are_not_taken() {
+    let budget = BudgetShare::new(Config::default().windows.send_budget);
+    let mut rig = h3(&budget);
+    let whole = budget.total() as usize;
+    let asked = |rig: &mut h3_rig::Rig, id: u64, bytes: usize| {
+        rig.sends_all(id, &h3_rig::headers(h3_rig::GET));
+        let came = matches!(rig.conn.poll_event(), Some(Event::RequestReceived { .. }));
+        if came {
+            rig.respond(id, &[], false);
+            rig.send(id, vec![1; bytes], true);
+        }
+        came
+    };
+    rig.room.insert(0, 0);
+    assert!(asked(&mut rig, 0, whole));
+    for id in (4..).step_by(4).take(50) {
+        assert!(asked(&mut rig, id, 10));
+        assert!(rig.wire_streams[&id].fin);
+    }
+    for id in (204..).step_by(4).take(SEND_TURNS_MAX as usize) {
+        rig.room.insert(id, 0);
+        assert!(asked(&mut rig, id, whole));
+    }
+    assert!(!asked(&mut rig, 400, 10), "five answers wait");
+}
+
 /// An HTTP/3 server at this budget.
 fn h3(budget: &BudgetShare) -> h3_rig::Rig {
     let mut rig = h3_rig::Rig::server(h3_rig::Cut::Whole);

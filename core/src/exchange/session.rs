@@ -194,13 +194,18 @@ impl Session {
     pub(crate) fn close_body(&mut self) {
         self.body.close(&mut self.events);
     }
-    /// The next event. On a connection that is not closed a request waits, with all behind it, while
-    /// the answers before it are far beyond the send budget.
+    /// The next event. On a connection that is not closed a request may wait, with all behind it, while
+    /// the answers before it are far beyond the send budget. `waiting`: the bytes that wait on a stream; `None`: it is over.
     #[inline]
-    pub(crate) fn poll_event(&mut self, is_closed: bool) -> Option<Event> {
+    pub(crate) fn poll_event(
+        &mut self,
+        is_closed: bool,
+        waiting: impl Fn(u64) -> Option<usize>,
+    ) -> Option<Event> {
         if self.send_account.is_overrun()
             && !is_closed
-            && matches!(self.events.front(), Some(Event::RequestReceived { .. }))
+            && let Some(Event::RequestReceived { stream, .. }) = self.events.front()
+            && !self.send_account.begins_beyond(stream.0, waiting)
         {
             return None;
         }

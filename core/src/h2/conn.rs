@@ -233,7 +233,9 @@ impl Conn {
     /// beyond the room that the connection has
     /// ([`SEND_AHEAD_BYTES_MAX`](crate::limits::SEND_AHEAD_BYTES_MAX)).
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.session.poll_event(self.life == Life::Closed)
+        let streams = &self.streams;
+        let waiting = |id| streams.get(id as u32).map(Stream::queued);
+        self.session.poll_event(self.life == Life::Closed, waiting)
     }
     /// When `handle_timeout` is due.
     pub fn next_deadline(&self) -> Option<Instant> {

@@ -169,7 +169,9 @@ impl Conn {
     /// beyond the room that the connection has
     /// ([`SEND_AHEAD_BYTES_MAX`](crate::limits::SEND_AHEAD_BYTES_MAX)).
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.session.poll_event(self.closed)
+        let streams = &self.streams;
+        let waiting = |id| streams.get(StreamId(id)).map(Stream::queued);
+        self.session.poll_event(self.closed, waiting)
     }
     /// When `handle_timeout` is due.
     pub fn next_deadline(&self) -> Option<Instant> {

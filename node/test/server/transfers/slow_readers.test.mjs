@@ -70,3 +70,31 @@ for (const [version, options] of Object.entries(VERSIONS)) {
     }
   }
 }
+
+/** Together more than a connection's share of the budget for what waits. */
+const UNREAD = 12
+
+for (const [version, options] of Object.entries(VERSIONS)) {
+  for (const [way, write] of Object.entries(WRITERS)) {
+    for (const engine of ['inline', 'threads']) {
+      test(`${version}, ${engine}: small answers pass large ones ${way} that are not read`, async t => {
+        const server = createSecureServer({ cert, key, engine, allowHTTP1: true, http3: true, requests: 'http' }, (asked, response) => {
+          if (asked.url === '/large') write(response)
+          else response.end('small')
+        })
+        server.listen(0, '127.0.0.1')
+        await once(server, 'listening')
+        const dispatcher = new Agent({ ...options, engine, connections: 1, connect: { ca: cert } })
+        t.after(async () => {
+          await dispatcher.destroy()
+          server.close()
+          server.closeAllConnections()
+        })
+        const ask = path => request(`https://127.0.0.1:${server.address().port}/${path}`, { dispatcher })
+        const unread = await Promise.all(Array.from({ length: UNREAD }, () => ask('large')))
+        for (let number = 0; number < 20; number++) assert.equal(await (await ask('small')).body.text(), 'small')
+        for (const { body } of unread) assert.ok(Buffer.from(await body.arrayBuffer()).equals(BODY))
+      })
+    }
+  }
+}
