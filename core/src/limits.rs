@@ -131,7 +131,7 @@ pub const SEND_BUDGET_BYTES: u64 = 64 * 1024 * 1024;
 pub const SEND_FREE_BYTES: u64 = 64 * 1024;
 /// Streams of a connection without room that still may get a piece of a body, one piece
 /// each, when no bytes wait on them, while half of the budget or more is lent: streams that the peer reads continue, in turn, beside those
-/// that it does not. While more of it is free each stream may.
+/// that it does not. While more of it is free each stream may, out of the budget.
 pub const SEND_TURNS_MAX: u32 = 4;
 /// HTTP/2: body bytes that wait on one stream beyond what its window lets out. A window of 0 makes
 /// us hold no more of an answer than this and one piece of its body.

@@ -17,8 +17,8 @@ const STEP_BYTES: u64 = 64 * 1024;
 ///
 /// Progress never depends on another connection: one that has no room has bytes of its own that
 /// wait, and their leaving, or the end of their stream, gives the room back. Nor does a stream that
-/// the peer reads depend on those that it does not: where there is no room, a stream on which nothing waits has a turn, one piece
-/// of a body. While less than half of the budget is left for all, no more than [`SEND_TURNS_MAX`] streams have one at once.
+/// the peer reads depend on those that it does not: where there is no room, [`SEND_TURNS_MAX`] streams on which nothing waits have
+/// a turn, one piece of a body each, and while half of the budget is free further ones, which borrow for it.
 #[derive(Debug)]
 pub struct SendAccount {
     budget: SendBudget,
@@ -117,7 +117,7 @@ impl SendAccount {
         let reserved = budget_share.reserved_here();
         let beyond = (waiting + SEND_FREE_BYTES / 2).saturating_sub(SEND_FREE_BYTES);
         let wanted = beyond.div_ceil(STEP_BYTES) * STEP_BYTES;
-        self.scarce = 2 * budget_share.left() <= budget_share.total();
+        self.scarce = is_scarce(budget_share);
         let fair = (budget_share.left() + reserved) / 5 / STEP_BYTES * STEP_BYTES;
         if wanted > reserved {
             let more = wanted.min(fair).saturating_sub(reserved);
@@ -151,12 +151,20 @@ impl SendAccount {
         }
     }
     /// Bytes of `stream` wait from now on. True: it takes a turn, which ends with
-    /// [`end_turn`](Self::end_turn).
+    /// [`end_turn`](Self::end_turn). One beyond the turns borrows a step beyond the connection's part.
     pub fn begin_turn(&mut self, stream: u64) -> bool {
-        let begins = self.exhausted && self.turns < SEND_TURNS_MAX;
+        if !self.exhausted {
+            return false;
+        }
+        let begins = self.turns < SEND_TURNS_MAX;
         if begins {
             self.turns += 1;
             self.shortage.get_or_insert_default().last_turn = stream;
+        } else if !self.scarce
+            && let SendBudget::Shared(budget_share) = &mut self.budget
+        {
+            let _ = budget_share.reserve(STEP_BYTES as u32);
+            self.scarce = is_scarce(budget_share);
         }
         begins
     }
@@ -192,6 +200,11 @@ impl SendAccount {
         }
         begins
     }
+}
+
+/// Whether half of the budget is lent or more.
+fn is_scarce(budget_share: &BudgetShare) -> bool {
+    2 * budget_share.left() <= budget_share.total()
 }
 
 #[cfg(test)]
