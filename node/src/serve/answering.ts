@@ -13,7 +13,7 @@ import { BodyTooLargeError, type Incoming } from './incoming'
 import type { Request } from '../fetch/request'
 import type { Response } from '../fetch/faces'
 import { streamOfFile } from './web/file_body'
-import { encode, type Encoded } from './web/response'
+import { encode, withoutField, type Encoded } from './web/response'
 
 /** Bytes of an answer's body that may wait for the connection before its source does: this many times those of a response of
  * node:http2, because a source is asked by a promise for each piece. */
@@ -235,9 +235,7 @@ function lengthAt (fields: string): number {
 }
 
 function withoutLength (fields: string): string {
-  if (lengthAt(fields) < 0) return fields
-  const parts = fields.split('\0')
-  return parts.filter((_, at) => parts[at - at % 2] !== 'content-length').join('\0')
+  return lengthAt(fields) < 0 ? fields : withoutField(fields, 'content-length')
 }
 
 /** The content-length that an answer says of the body which is sent; null: none. */

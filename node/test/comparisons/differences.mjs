@@ -133,7 +133,6 @@ const BROKEN = {
   'violations: *a head and * behind its end': { reason: BEHIND_END, programs: 6 },
   'violations: *a head that depends on itself': { reason: PRIORITIES, of: ['first: '], programs: 3 },
   'violations: *PRIORITY on *': { reason: PRIORITIES, programs: 8 },
-  'violations: *SETTINGS of 100 settings *': { reason: NO_RULE, programs: 4 },
   'violations: *ALTSVC *': { reason: NO_RULE, programs: 8 }
 }
 
@@ -242,7 +241,6 @@ export const differences = {
     'http2: set-cookie, a list, and a date in the answer': JOINED,
     'http2: upgrade()': 'an upgrade to anything but a WebSocket goes on HTTP/1.1',
     'http2: the controller of a handler': 'raw fields are a list on every version',
-    'http2: useH2c to a server of HTTP/1.1': 'what is no HTTP is named so on every version',
     'life: AsyncLocalStorage in each call': 'each call has the context that it was made in: in undici some have that of another',
     'life: header lists: flat, of pairs, Headers, Map, generators': CLASS,
     'life: the sizes of a HEAD, a 204 and a 304': 'the answer to HEAD has no body (RFC 9110 section 9.3.2): its connection is used again'
@@ -288,6 +286,7 @@ export const differences = {
   },
   'client generated': {
     ...BROKEN,
+    'violations: *SETTINGS of 100 settings *': { reason: NO_RULE, programs: 4 },
     'websockets: a WebSocket: a 401, then a reset': 'a refusal of an upgrade leaves its connection in HTTP (RFC 9110 section 7.8): the next request goes on it',
     'violations: *PING that acknowledges nothing *': { reason: NO_RULE, programs: 4 },
     'violations: *3,000 PINGs *': { reason: 'PINGs have a budget: node takes any number of them', programs: 4 },
@@ -490,7 +489,6 @@ export const differences = {
     'sequences: *: end*, then write*': { reason: LAST_TURN, of: ['response: '], programs: 28 },
     'sequences: *: end*, then end with a *': { reason: LAST_TURN, of: ['response: ', 'callbacks: '], programs: 12 },
     'sequences: *: end*, then write with a callback': { reason: LAST_TURN, of: ['response: ', 'callbacks: '], programs: 6 },
-    'sequences: *: write with a callback, then end with a callback': { reason: LAST_TURN, of: ['callbacks: '], programs: 2 },
     'sequences: *: write*, then socket.end': { reason: SOCKET_END, of: ['client: ', 'callbacks: '], programs: 6, lines: [26] },
     'sequences: *: socket.end, then *': { reason: SOCKET_END, of: ['client: ', 'callbacks: ', 'server: ', 'response: ', 'request: ', 'clientError: '], programs: 24 },
     'sequences: *, then write*': { reason: 'a write behind the end of its socket calls back with the error, as on newer lines', of: ['server: write', 'callbacks: written'], programs: 24, lines: [20, 22, 24] },

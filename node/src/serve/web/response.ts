@@ -56,7 +56,7 @@ function encodeParts (parts: ResponseParts): Encoded {
   if (body?.isUnusable) throw new TypeError('the body of the Response was used already')
   if (parts.encoded !== null && !parts.isTouched) return parts.encoded as Encoded
   if (status < 200) throw new RangeError(`the status of the Response is ${status}; it must be from 200 to 599`)
-  const encoded: Encoded = { status, reason: statusText, fields: fieldsToSend(parts), body: null, source: null, file: null }
+  const encoded: Encoded = { status, reason: statusText, fields: withoutCoding(fieldsToSend(parts)), body: null, source: null, file: null }
   const whole = body?.whole ?? null
   if (typeof whole === 'string') encoded.body = whole.length < SHORT_LENGTH_MAX ? whole : Buffer.from(whole)
   else if (whole instanceof Uint8Array) encoded.body = bufferOf(whole)
@@ -74,6 +74,17 @@ function fieldsToSend ({ list, isDecoded }: ResponseParts): string {
   if (!isDecoded && list.isChecked) return list.text()
   const fields = isDecoded ? list.fields.filter(({ lower }) => !OF_ENCODED.has(lower)) : list.fields
   return textOf(fields.map(({ lower, value }) => [lower, value] as const), null)
+}
+
+const TRANSFER_CODING = 'transfer-encoding'
+
+/** Without a coding of the message, which is the server's affair and not of a `Response` (RFC 9112 section 6.1), as with Bun.serve. */
+function withoutCoding (fields: string): string { return fields.includes(TRANSFER_CODING) ? withoutField(fields, TRANSFER_CODING) : fields }
+
+/** Fields as they cross the channel, without those of a name. */
+export function withoutField (fields: string, name: string): string {
+  const parts = fields.split('\0')
+  return parts.filter((_, at) => parts[at - at % 2] !== name).join('\0')
 }
 
 /** Whether a Response is one of ours with a file as its body, which can be sent again and again. */
@@ -104,7 +115,7 @@ function encodeBuiltIn (response: globalThis.Response): Encoded {
   if (response.bodyUsed) throw new TypeError('the body of the Response was used already')
   const { status } = response
   if (status < 200) throw new RangeError(`the status of the Response is ${status}; it must be from 200 to 599`)
-  return { status, reason: response.statusText ?? '', fields: textOf(headersToSend(response), null), body: null, source: response.body, file: null }
+  return { status, reason: response.statusText ?? '', fields: withoutCoding(textOf(headersToSend(response), null)), body: null, source: response.body, file: null }
 }
 
 /** Whether a value is a response of any class. */

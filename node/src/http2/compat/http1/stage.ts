@@ -158,7 +158,7 @@ export class Stage extends Socket {
 Object.defineProperty(Stage.prototype, 'constructor', { value: Socket.prototype.constructor, writable: true, configurable: true })
 /** Bytes of the response in progress count that the connection has not taken: by them programs know a client that does not read. */
 Object.defineProperty(Stage.prototype, 'writableLength', {
-  get (this: Stage): number { return (writableLengthOf.get!.call(this) as number) + (this._httpMessage?.[carried]?.awaited ?? 0) },
+  get (this: Stage): number { return (writableLengthOf.get!.call(this) as number) + (this.destroyed ? 0 : this._httpMessage?.[carried]?.awaited ?? 0) },
   configurable: true
 })
 
