@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
 /// Generous: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Between two looks at the manager, each of which starts two processes.
-const LOOKS: Duration = Duration::from_millis(50);
+/// Between two polls of the manager, each of which starts two processes.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The restrictions of the unit, and why the server does without it.
 const FORBIDS: [(&str, &str, &str); 21] = [
@@ -307,7 +307,7 @@ impl Systemd {
                 "systemd does not come up: {}",
                 manager.log()
             );
-            thread::sleep(LOOKS);
+            thread::sleep(POLL_INTERVAL);
         }
         Some(manager)
     }
@@ -385,7 +385,7 @@ impl Systemd {
                 "{what} does not come: {}",
                 self.state()
             );
-            thread::sleep(LOOKS);
+            thread::sleep(POLL_INTERVAL);
         }
     }
     fn serves_every_version(&self) {

@@ -24,8 +24,6 @@ pub struct SendAccount {
     budget: SendBudget,
     exhausted: bool,
     overrun: bool,
-    /// Half of the budget is lent or more.
-    scarce: bool,
     /// A turn ended, or a queue ran empty, while there was no room.
     freed: bool,
     turns: u32,
@@ -65,7 +63,6 @@ impl SendAccount {
             budget,
             exhausted: false,
             overrun: false,
-            scarce: false,
             freed: false,
             turns: 0,
             share: u32::MAX,
@@ -117,7 +114,6 @@ impl SendAccount {
         let reserved = budget_share.reserved_here();
         let beyond = (waiting + SEND_FREE_BYTES / 2).saturating_sub(SEND_FREE_BYTES);
         let wanted = beyond.div_ceil(STEP_BYTES) * STEP_BYTES;
-        self.scarce = is_scarce(budget_share);
         let fair = (budget_share.left() + reserved) / 5 / STEP_BYTES * STEP_BYTES;
         if wanted > reserved {
             let more = wanted.min(fair).saturating_sub(reserved);
@@ -144,7 +140,7 @@ impl SendAccount {
     pub fn room(&self, queued: usize, max: usize) -> usize {
         match (self.exhausted, queued) {
             (false, _) => max.saturating_sub(queued).max(1),
-            (true, 0) if !self.scarce || self.turns < SEND_TURNS_MAX => {
+            (true, 0) if self.turns < SEND_TURNS_MAX || !self.is_scarce() => {
                 max.min(SEND_FREE_BYTES as usize)
             }
             (true, _) => 0,
@@ -160,11 +156,10 @@ impl SendAccount {
         if begins {
             self.turns += 1;
             self.shortage.get_or_insert_default().last_turn = stream;
-        } else if !self.scarce
+        } else if !self.is_scarce()
             && let SendBudget::Shared(budget_share) = &mut self.budget
         {
             let _ = budget_share.reserve(STEP_BYTES as u32);
-            self.scarce = is_scarce(budget_share);
         }
         begins
     }
@@ -184,11 +179,11 @@ impl SendAccount {
         self.overrun
     }
     /// Whether a request begins although [`is_overrun`](Self::is_overrun): while half of the budget is free, and the answers
-    /// to no more than [`SEND_TURNS_MAX`] requests that began so are waiting themselves. A large answer to a slow reader then
+    /// to fewer than [`SEND_TURNS_MAX`] requests that began so are waiting themselves. A large answer to a slow reader then
     /// does not hold small ones back. `waiting`: the bytes that wait on a stream; `None`: it is over.
     #[cold]
     pub fn begins_beyond(&mut self, stream: u64, waiting: impl Fn(u64) -> Option<usize>) -> bool {
-        if self.scarce {
+        if self.is_scarce() {
             return false;
         }
         let beyond = &mut self.shortage.get_or_insert_default().beyond;
@@ -200,11 +195,13 @@ impl SendAccount {
         }
         begins
     }
-}
-
-/// Whether half of the budget is lent or more.
-fn is_scarce(budget_share: &BudgetShare) -> bool {
-    2 * budget_share.left() <= budget_share.total()
+    /// Whether half of the budget is lent or more, by all connections.
+    fn is_scarce(&self) -> bool {
+        match &self.budget {
+            SendBudget::Own(_) => false,
+            SendBudget::Shared(budget_share) => 2 * budget_share.left() <= budget_share.total(),
+        }
+    }
 }
 
 #[cfg(test)]

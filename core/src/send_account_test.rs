@@ -111,8 +111,25 @@ fn while_half_of_the_budget_is_free_a_request_waits_for_answers_to_those_that_be
     for other in &mut others {
         let _ = other.follow(100 * MIB as usize);
     }
-    let _ = one.follow(100 * MIB as usize);
     assert!(!one.begins_beyond(100, |_| None));
+}
+
+#[test]
+fn while_half_of_the_budget_is_free_streams_beyond_the_turns_borrow_for_a_piece() {
+    let budget = BudgetShare::new(64 * MIB);
+    let mut one = account(&budget);
+    let _ = one.follow(100 * MIB as usize);
+    let mut stream = 0;
+    while one.room(0, usize::MAX) > 0 {
+        let before = budget.reserved();
+        let has_turn = one.begin_turn(stream);
+        assert_eq!(has_turn, stream < u64::from(SEND_TURNS_MAX));
+        let borrowed = if has_turn { 0 } else { STEP_BYTES };
+        assert_eq!(budget.reserved(), before + borrowed);
+        stream += 1;
+    }
+    assert!(stream > 100, "{stream}");
+    assert_eq!(budget.reserved(), 32 * MIB);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
-/// Between two looks at what another process does, and two requests of a load: tests beside this one have the processor meanwhile.
+/// Between two polls of another process, and two requests of a load: tests beside this one have the processor meanwhile.
 pub(crate) const PAUSE: Duration = Duration::from_millis(5);
 
 /// A running `serve`, ended with the value.
