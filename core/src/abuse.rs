@@ -52,11 +52,15 @@ pub struct Abuse {
     empty_in_a_row: u32,
     streams: u64,
     data_frames_sent: u64,
-    /// Body bytes that were not read yet, and what their frames cost beside them.
-    unread: u64,
+    /// The cost of the unread frames of all bodies, beside their bytes.
     overhead: u64,
     counts: [u32; NAMES.len()],
 }
+
+/// The cost of the unread frames of one body, beside their bytes. Each body has its own: an unread one must not
+/// make those beside it look unread too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameOverhead(u32);
 
 /// Counts that end a connection, whatever its budgets say.
 #[derive(Clone, Debug)]
@@ -149,7 +153,6 @@ impl Abuse {
             empty_in_a_row: 0,
             streams: 0,
             data_frames_sent: 0,
-            unread: 0,
             overhead: 0,
             counts: [0; NAMES.len()],
         }
@@ -265,12 +268,17 @@ impl Abuse {
 
     /// A DATA frame with `body_len` bytes of body came, padding not counted. Frames with
     /// END_STREAM cost nothing: there is one per stream. Empty ones are counted
-    /// (CVE-2019-9518); short ones are charged what they cost in memory until
+    /// (CVE-2019-9518); short ones are charged to `of_body` what they cost in memory until
     /// [`data_consumed`](Self::data_consumed), and only beyond
-    /// [`DATA_OVERHEAD_BYTES_MAX`] is each a glitch, so that a stream of small messages with a
+    /// [`DATA_OVERHEAD_BYTES_MAX`] of all bodies is each a glitch, so that a stream of small messages with a
     /// reader lives for ever.
-    pub fn data_received(&mut self, body_len: u32, end: bool, now: Instant) -> Verdict {
-        self.unread += u64::from(body_len);
+    pub fn data_received(
+        &mut self,
+        of_body: &mut FrameOverhead,
+        body_len: u32,
+        end: bool,
+        now: Instant,
+    ) -> Verdict {
         if end {
             return Verdict::Fine;
         }
@@ -278,15 +286,16 @@ impl Abuse {
             return self.empty_data();
         }
         self.empty_in_a_row = 0;
-        let overhead = u64::from(DATA_OVERHEAD_BYTES.saturating_sub(body_len));
+        let overhead = DATA_OVERHEAD_BYTES.saturating_sub(body_len);
         if overhead == 0 {
             return Verdict::Fine;
         }
-        if self.overhead + overhead > DATA_OVERHEAD_BYTES_MAX {
+        if self.overhead + u64::from(overhead) > DATA_OVERHEAD_BYTES_MAX {
             self.count(AbuseKind::OverheadExceeded);
             return self.glitch(1, now);
         }
-        self.overhead += overhead;
+        self.overhead += u64::from(overhead);
+        of_body.0 += overhead;
         Verdict::Fine
     }
 
@@ -303,17 +312,20 @@ impl Abuse {
         Verdict::Fine
     }
 
-    /// `bytes` of body that [`data_received`](Self::data_received) counted were read or thrown
-    /// away: their share of the overhead is free again.
-    pub fn data_consumed(&mut self, bytes: u64) {
-        let bytes = bytes.min(self.unread);
-        if bytes == self.unread {
-            self.overhead = 0;
-        } else {
-            // Both factors are bounded: the overhead by its limit, the bytes by the windows.
-            self.overhead -= self.overhead * bytes / self.unread;
+    /// `bytes` of the `unread` ones of a body were read: their share of its overhead is free again.
+    pub fn data_consumed(&mut self, of_body: &mut FrameOverhead, bytes: u64, unread: u64) {
+        if bytes >= unread {
+            return self.data_discarded(of_body);
         }
-        self.unread -= bytes;
+        // Both factors are bounded: the overhead by its limit, the bytes by the windows.
+        let freed = u64::from(of_body.0) * bytes / unread;
+        of_body.0 -= freed as u32;
+        self.overhead -= freed;
+    }
+
+    /// Nothing of a body lies unread any more.
+    pub fn data_discarded(&mut self, of_body: &mut FrameOverhead) {
+        self.overhead -= u64::from(std::mem::take(&mut of_body.0));
     }
 
     /// We sent a DATA frame: the peer has a reason for WINDOW_UPDATE.

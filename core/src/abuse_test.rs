@@ -1,6 +1,6 @@
 //! Each flood is stopped; honest traffic that resembles it is not.
 
-use super::{Abuse, Verdict};
+use super::{Abuse, FrameOverhead, Verdict};
 use crate::budget::Rate;
 use crate::error::Violation;
 use crate::limits::Limits;
@@ -233,7 +233,8 @@ fn ten_pings_a_second_go_on_for_ever() {
 fn empty_data_in_a_row_is_closed_after_ten() {
     let now = start();
     let mut abuse = abuse();
-    let (fine, verdict) = fine_times(100, || abuse.data_received(0, false, now));
+    let mut of_body = FrameOverhead::default();
+    let (fine, verdict) = fine_times(100, || abuse.data_received(&mut of_body, 0, false, now));
     assert_eq!(fine, 10);
     assert_eq!(verdict, Verdict::Close(Violation::EmptyFramesTooMany));
 }
@@ -242,9 +243,13 @@ fn empty_data_in_a_row_is_closed_after_ten() {
 fn empty_data_between_other_data_is_closed_after_a_hundred() {
     let now = start();
     let mut abuse = abuse();
+    let mut of_body = FrameOverhead::default();
     let (fine, verdict) = fine_times(1_000, || {
-        assert_eq!(abuse.data_received(1_000, false, now), Verdict::Fine);
-        abuse.data_received(0, false, now)
+        assert_eq!(
+            abuse.data_received(&mut of_body, 1_000, false, now),
+            Verdict::Fine
+        );
+        abuse.data_received(&mut of_body, 0, false, now)
     });
     assert_eq!(fine, 100);
     assert_eq!(verdict, Verdict::Close(Violation::EmptyFramesTooMany));
@@ -255,8 +260,11 @@ fn empty_data_between_other_data_is_closed_after_a_hundred() {
 fn frames_that_end_their_stream_cost_nothing_however_short() {
     let now = start();
     let mut abuse = abuse();
+    let mut of_body = FrameOverhead::default();
     for len in [0, 1] {
-        let (fine, _) = fine_times(100_000, || abuse.data_received(len, true, now));
+        let (fine, _) = fine_times(100_000, || {
+            abuse.data_received(&mut of_body, len, true, now)
+        });
         assert_eq!(fine, 100_000, "{len} bytes each");
     }
     assert_eq!(count(&abuse, "empty_data"), 0);
@@ -267,13 +275,17 @@ fn frames_that_end_their_stream_cost_nothing_however_short() {
 fn short_messages_that_are_read_go_on_for_ever() {
     let now = start();
     let mut abuse = abuse();
+    let mut of_body = FrameOverhead::default();
     for _ in 0..100_000 {
         // A hundred at once, then the reader takes them in two bites.
         for _ in 0..100 {
-            assert_eq!(abuse.data_received(10, false, now), Verdict::Fine);
+            assert_eq!(
+                abuse.data_received(&mut of_body, 10, false, now),
+                Verdict::Fine
+            );
         }
-        abuse.data_consumed(999);
-        abuse.data_consumed(1);
+        abuse.data_consumed(&mut of_body, 999, 1_000);
+        abuse.data_consumed(&mut of_body, 1, 1);
     }
     assert_eq!(abuse.overhead, 0);
     assert_eq!(count(&abuse, "glitch_points"), 0);
@@ -283,10 +295,11 @@ fn short_messages_that_are_read_go_on_for_ever() {
 fn short_frames_that_nobody_reads_become_glitches_and_close() {
     let now = start();
     let mut abuse = abuse();
+    let mut of_body = FrameOverhead::default();
     let mut frames = 0_u32;
     let last = loop {
         frames += 1;
-        match abuse.data_received(1, false, now) {
+        match abuse.data_received(&mut of_body, 1, false, now) {
             Verdict::Fine | Verdict::Drain => {}
             verdict => break verdict,
         }
@@ -300,7 +313,10 @@ fn short_frames_that_nobody_reads_become_glitches_and_close() {
 fn long_frames_have_no_overhead() {
     let now = start();
     let mut abuse = abuse();
-    let (fine, _) = fine_times(100_000, || abuse.data_received(256, false, now));
+    let mut of_body = FrameOverhead::default();
+    let (fine, _) = fine_times(100_000, || {
+        abuse.data_received(&mut of_body, 256, false, now)
+    });
     assert_eq!(fine, 100_000);
     assert_eq!(abuse.overhead, 0);
 }
@@ -309,20 +325,35 @@ fn long_frames_have_no_overhead() {
 fn overhead_goes_back_in_proportion_to_what_is_read() {
     let now = start();
     let mut abuse = abuse();
+    let mut of_body = FrameOverhead::default();
     for _ in 0..100 {
-        assert_eq!(abuse.data_received(56, false, now), Verdict::Fine);
+        assert_eq!(
+            abuse.data_received(&mut of_body, 56, false, now),
+            Verdict::Fine
+        );
     }
     assert_eq!(abuse.overhead, 20_000);
-    abuse.data_consumed(2_800);
+    abuse.data_consumed(&mut of_body, 2_800, 5_600);
     assert_eq!(abuse.overhead, 10_000, "half was read");
-    abuse.data_consumed(1_000_000);
-    assert_eq!(
-        (abuse.overhead, abuse.unread),
-        (0, 0),
-        "more than there was"
-    );
-    abuse.data_consumed(1);
-    assert_eq!((abuse.overhead, abuse.unread), (0, 0));
+    abuse.data_consumed(&mut of_body, 1_000_000, 2_800);
+    assert_eq!(abuse.overhead, 0, "more than there was");
+    abuse.data_consumed(&mut of_body, 1, 0);
+    assert_eq!(abuse.overhead, 0);
+}
+
+#[test]
+fn the_overhead_of_a_body_goes_back_whatever_lies_unread_beside_it() {
+    let now = start();
+    let mut abuse = abuse();
+    let (mut unread, mut read) = (FrameOverhead::default(), FrameOverhead::default());
+    let long = abuse.data_received(&mut unread, u32::MAX, false, now);
+    assert_eq!(long, Verdict::Fine);
+    for _ in 0..100_000 {
+        assert_eq!(abuse.data_received(&mut read, 1, false, now), Verdict::Fine);
+        abuse.data_consumed(&mut read, 1, 1);
+    }
+    assert_eq!(abuse.overhead, 0);
+    assert_eq!(count(&abuse, "glitch_points"), 0);
 }
 
 #[test]

@@ -340,6 +340,54 @@ fn one_byte_frames_cost_memory_by_their_bytes() {
     );
 }
 
+/// How many glitch points the peer has used.
+fn glitch_points(rig: &Rig) -> u64 {
+    let found = rig.conn.abuse().counts();
+    found
+        .filter(|(name, _)| *name == "glitch_points")
+        .map(|(_, count)| count)
+        .sum()
+}
+
+/// The peer sends messages of one byte on `stream`, each of which is read at once.
+fn sends_messages_that_are_read(rig: &mut Rig, stream: u32, count: u32) {
+    for _ in 0..count {
+        rig.sends(&body(stream, b"x", false));
+        for event in rig.events() {
+            if let Event::BodyReceived { stream, data, .. } = event {
+                rig.conn.consume(rig.now, stream, data.len());
+            }
+        }
+        rig.frames();
+    }
+}
+
+#[test]
+fn small_messages_that_are_read_are_no_flood_beside_a_body_that_is_not_read() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.sends(&headers(1, POST, false));
+    rig.sends(&body(1, &[b'x'; 16_000], false).repeat(3));
+    rig.events();
+    rig.sends(&headers(3, POST, false));
+    sends_messages_that_are_read(&mut rig, 3, 30_000);
+    assert!(!rig.conn.is_closed());
+    assert_eq!(glitch_points(&rig), 0);
+}
+
+#[test]
+fn small_messages_that_are_read_are_no_flood_behind_a_body_that_was_given_up() {
+    let mut rig = Rig::client(Cut::Whole);
+    let (given_up, read) = (rig.get(), rig.get());
+    let stream = StreamId(given_up.into());
+    rig.sends(&headers(given_up, OK, false));
+    rig.conn.reset(rig.now, stream, H2Code::CANCEL);
+    rig.sends(&body(given_up, &[b'x'; 16_000], false));
+    rig.sends(&headers(read, OK, false));
+    sends_messages_that_are_read(&mut rig, read, 30_000);
+    assert!(!rig.conn.is_closed());
+    assert_eq!(glitch_points(&rig), 0);
+}
+
 #[test]
 fn window_updates_are_in_proportion_to_what_we_send() {
     let mut rig = Rig::server(Cut::Whole);

@@ -24,6 +24,28 @@ fn endless() -> Config {
     config
 }
 
+#[test]
+fn small_messages_that_are_read_are_no_flood_beside_a_long_frame_of_another_stream() {
+    let mut rig = Rig::server(Cut::Whole);
+    // A DATA frame of a gibibyte, of which little comes.
+    let long = [&[0x00, 0xc0, 0, 0, 0, 0x40, 0, 0, 0][..], b"x"].concat();
+    rig.sends(0, &[headers(GET), long].concat());
+    rig.sends(4, &headers(GET));
+    for _ in 0..30_000 {
+        rig.sends(4, &data(b"x"));
+        for event in rig.events() {
+            if let Event::BodyReceived { stream, data, .. } = event {
+                rig.conn.consume(rig.now, stream, data.len());
+            }
+        }
+        rig.run();
+    }
+    assert!(!rig.conn.is_closed());
+    let points = rig.conn.abuse().counts();
+    let points = points.filter(|(name, _)| *name == "glitch_points");
+    assert_eq!(points.map(|(_, count)| count).sum::<u64>(), 0);
+}
+
 // Row 25: stream credit.
 
 #[test]

@@ -198,10 +198,12 @@ impl Conn {
         if let Some(stream) = self.streams.remove(id) {
             self.ids.close(id, how);
             if let Some(mut incoming) = stream.incoming {
+                let abuse = self.session.abuse_mut();
+                abuse.data_discarded(&mut incoming.overhead);
                 let unread = incoming.credit.close(self.session.receive_budget());
                 let spare = self.free_bodies.get_or_insert_default();
                 spare.incoming.push(incoming);
-                self.free(unread);
+                self.refund(unread as u32);
             }
             if let Some(mut queue) = stream.queue {
                 let waited = queue.len();

@@ -4,6 +4,7 @@
 mod inspect;
 
 use super::{Conn, Life, Timer};
+use crate::abuse::FrameOverhead;
 use crate::credit::{Credit, Readback, WINDOW_MAX};
 use crate::error::{H2Code, Misuse, Violation};
 use crate::exchange::{Framing, MessageInput, UNWANTED_WAIT};
@@ -26,10 +27,15 @@ impl Conn {
         layout: DataLayout,
     ) -> Result<(), Violation> {
         let end = DataLayout::ends_stream(header);
-        let verdict = self
-            .session
-            .abuse_mut()
-            .data_received(layout.body_len, end, now);
+        let mut of_nobody = FrameOverhead::default();
+        let incoming = self.streams.get_mut(header.stream);
+        let of_body = match incoming.and_then(Stream::incoming) {
+            Some(incoming) => &mut incoming.overhead,
+            None => &mut of_nobody,
+        };
+        let abuse = self.session.abuse_mut();
+        let verdict = abuse.data_received(of_body, layout.body_len, end, now);
+        abuse.data_discarded(&mut of_nobody);
         self.judge(now, verdict)
     }
 
@@ -149,16 +155,20 @@ impl Conn {
         let Ok(id) = self.live_id(stream) else {
             return;
         };
-        let Some(incoming) = self.incoming(id) else {
+        let incoming = self.streams.get_mut(id).and_then(Stream::incoming);
+        let Some(incoming) = incoming else {
             return;
         };
         let is_first = !std::mem::replace(&mut incoming.is_read, true);
-        let bytes = incoming.credit.unread().min(bytes as u64);
+        let unread = incoming.credit.unread();
+        let bytes = unread.min(bytes as u64);
+        let abuse = self.session.abuse_mut();
+        abuse.data_consumed(&mut incoming.overhead, bytes, unread);
         incoming.credit.refund(bytes as u32);
         if incoming.credit.unread() == 0 {
             incoming.min_rate.take(now);
         }
-        self.free(bytes);
+        self.refund(bytes as u32);
         if is_first && self.session.is_server() {
             self.raise_read(now, id);
         }
@@ -166,13 +176,8 @@ impl Conn {
         self.grant_connection(now);
     }
 
-    /// Returns body bytes that were not passed on to the connection's window.
-    pub(in crate::h2) fn free(&mut self, bytes: u64) {
-        self.refund(bytes as u32);
-        self.session.abuse_mut().data_consumed(bytes);
-    }
-
-    fn refund(&mut self, bytes: u32) {
+    /// Returns body bytes to the connection's window.
+    pub(super) fn refund(&mut self, bytes: u32) {
         self.window.refund(bytes);
     }
 

@@ -252,15 +252,15 @@ impl Conn {
         if let Some(key) = self.streams.key(id) {
             self.session.schedule_mut().remove(key);
         }
-        let Some(stream) = self.streams.remove(id) else {
+        let Some(mut stream) = self.streams.remove(id) else {
             return;
         };
         self.slow.note_left(stream.is_full);
         if stream.is_behind {
             self.slow.note_caught_up();
         }
-        let unread = stream.unread + stream.reader.left();
-        self.session.abuse_mut().data_consumed(unread);
+        let abuse = self.session.abuse_mut();
+        abuse.data_discarded(&mut stream.overhead);
         if let Some(mut queue) = stream.queue {
             let waited = queue.len();
             self.session.note_unqueued(waited);

@@ -54,6 +54,8 @@ impl Conn {
         let half = open.ahead(read_window) / 2;
         let bytes = open.unread.min(bytes as u64);
         let is_first = open.unread == open.body_bytes && bytes > 0;
+        let abuse = self.session.abuse_mut();
+        abuse.data_consumed(&mut open.overhead, bytes, open.unread);
         open.unread -= bytes;
         if open.unread == 0 {
             open.min_rate.take(now);
@@ -68,7 +70,6 @@ impl Conn {
             // Nothing more comes for it.
             self.slow.note_caught_up();
         }
-        self.session.abuse_mut().data_consumed(bytes);
         // At most the read window, which is a u32.
         self.credit.take(bytes as u32, now);
         if is_first && self.session.is_server() && self.streams.len() == 1 {

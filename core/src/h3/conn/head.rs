@@ -262,14 +262,15 @@ impl Conn {
             return;
         }
         stream.discarding = Some(0);
-        let unread = std::mem::take(&mut stream.unread);
+        stream.unread = 0;
+        let abuse = self.session.abuse_mut();
+        abuse.data_discarded(&mut stream.overhead);
         stream.min_rate.take(now);
         stream.min_rate.note(now);
         let was_full = std::mem::replace(&mut stream.is_full, false);
         if std::mem::take(&mut stream.is_behind) {
             self.slow.note_caught_up();
         }
-        self.session.abuse_mut().data_consumed(unread);
         if was_full {
             self.slow.note_left(true);
             self.actions.push(TransportAction::Read { stream: id });

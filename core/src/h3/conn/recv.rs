@@ -81,14 +81,15 @@ impl Conn {
         let Some(input) = input_of(kind, self.session.side())? else {
             return self.glitch(now, UNKNOWN_FRAME_POINTS);
         };
-        let Some(stream) = self.streams.get(id) else {
+        let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
         let side = self.session.side();
         match stream.received.takes(input, side, OUT_OF_ORDER)? {
             Takes::Content => {
                 let len = u32::try_from(len).unwrap_or(u32::MAX);
-                let verdict = self.session.abuse_mut().data_received(len, is_last, now);
+                let abuse = self.session.abuse_mut();
+                let verdict = abuse.data_received(&mut stream.overhead, len, is_last, now);
                 self.judge(now, verdict)
             }
             Takes::Head | Takes::Trailers
@@ -115,7 +116,8 @@ impl Conn {
             *discarded += len;
             stream.min_rate.take(now);
             let is_long = *discarded > DISCARD_BYTES_MAX;
-            self.session.abuse_mut().data_consumed(len);
+            let abuse = self.session.abuse_mut();
+            abuse.data_discarded(&mut stream.overhead);
             if is_long {
                 self.stop_receiving(now, id, H3Code::NO_ERROR);
             }
