@@ -54,6 +54,8 @@ pub struct Abuse {
     data_frames_sent: u64,
     /// The cost of the unread frames of all bodies, beside their bytes.
     overhead: u64,
+    /// Bytes that the peer may still send on streams that we have reset, before it knows.
+    late_bytes: u64,
     counts: [u32; NAMES.len()],
 }
 
@@ -154,6 +156,7 @@ impl Abuse {
             streams: 0,
             data_frames_sent: 0,
             overhead: 0,
+            late_bytes: 0,
             counts: [0; NAMES.len()],
         }
     }
@@ -326,6 +329,22 @@ impl Abuse {
     /// Nothing of a body lies unread any more.
     pub fn data_discarded(&mut self, of_body: &mut FrameOverhead) {
         self.overhead -= u64::from(std::mem::take(&mut of_body.0));
+    }
+
+    /// We reset a stream on which the peer may send `bytes` more.
+    pub fn stream_abandoned(&mut self, bytes: u64) {
+        self.late_bytes = self.late_bytes.saturating_add(bytes);
+    }
+
+    /// Whether a DATA frame of `len` bytes on a stream that we have reset is one that the peer may have sent before it knew. Such
+    /// frames cost nothing: a peer that sends small ones fast has thousands of them on their way. A short one counts as
+    /// much as its overhead, so that few of them fit a window.
+    pub fn takes_late_data(&mut self, len: u32) -> bool {
+        let left = self
+            .late_bytes
+            .checked_sub(len.max(DATA_OVERHEAD_BYTES).into());
+        self.late_bytes = left.unwrap_or(self.late_bytes);
+        left.is_some()
     }
 
     /// We sent a DATA frame: the peer has a reason for WINDOW_UPDATE.

@@ -357,6 +357,17 @@ fn the_overhead_of_a_body_goes_back_whatever_lies_unread_beside_it() {
 }
 
 #[test]
+fn late_data_is_bounded_by_the_windows_of_the_streams_that_we_reset() {
+    let mut abuse = abuse();
+    assert!(!abuse.takes_late_data(1), "nothing was reset");
+    abuse.stream_abandoned(1_000);
+    abuse.stream_abandoned(1_000);
+    assert!(abuse.takes_late_data(1_000));
+    let short = (0..10).filter(|_| abuse.takes_late_data(1)).count();
+    assert_eq!(short, 3, "256 bytes each of 1,000");
+}
+
+#[test]
 fn window_updates_beyond_proportion_are_closed() {
     let mut idle = abuse();
     let (fine, verdict) = fine_times(1_000, || idle.window_update());

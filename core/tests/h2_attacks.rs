@@ -389,6 +389,28 @@ fn small_messages_that_are_read_are_no_flood_behind_a_body_that_was_given_up() {
 }
 
 #[test]
+fn what_crosses_our_reset_is_no_glitch_as_far_as_the_stream_had_a_window() {
+    const WINDOW: u32 = 16 * 1024 * 1024;
+    let mut rig = Rig::client(Cut::Whole);
+    let (id, _lasts) = (rig.get(), rig.get());
+    let stream = StreamId(id.into());
+    let wide = rig.conn.set_receive_window(rig.now, Some(stream), WINDOW);
+    wide.unwrap();
+    rig.sends(&headers(id, OK, false));
+    rig.events();
+    rig.conn.reset(rig.now, stream, H2Code::CANCEL);
+    let fits = WINDOW / 1_000;
+    for _ in 0..fits {
+        rig.sends(&body(id, &[b'x'; 1_000], false));
+        rig.frames();
+    }
+    assert!(!rig.conn.is_closed());
+    assert_eq!(glitch_points(&rig), 0);
+    let (_, closed) = until_closed(&mut rig, 20_000, |_| body(id, &[b'x'; 1_000], false));
+    assert_eq!(closed, Closed::ByUs(Violation::GlitchesTooMany));
+}
+
+#[test]
 fn window_updates_are_in_proportion_to_what_we_send() {
     let mut rig = Rig::server(Cut::Whole);
     let (count, closed) = until_closed(&mut rig, 10_000, |_| window_update(0, 1));

@@ -200,6 +200,9 @@ impl Conn {
             if let Some(mut incoming) = stream.incoming {
                 let abuse = self.session.abuse_mut();
                 abuse.data_discarded(&mut incoming.overhead);
+                if how == ClosedHow::ResetByUs && stream.state.can_recv() {
+                    abuse.stream_abandoned(incoming.credit.remaining());
+                }
                 let unread = incoming.credit.close(self.session.receive_budget());
                 let spare = self.free_bodies.get_or_insert_default();
                 spare.incoming.push(incoming);

@@ -11,7 +11,7 @@ use crate::exchange::{Framing, MessageInput, UNWANTED_WAIT};
 use crate::h2::frame::{DataLayout, FrameHeader, WindowUpdate, flag};
 use crate::h2::settings::initial_window;
 use crate::h2::stream::{Incoming, Stream};
-use crate::h2::stream_state::{StreamInput, step};
+use crate::h2::stream_state::{ClosedHow, StreamInput, step};
 use crate::http::StreamId;
 use crate::limits::WINDOW_BEHIND_HEAD_BYTES;
 use std::time::Instant;
@@ -52,7 +52,10 @@ impl Conn {
             .spend(len, now)
             .map_err(|_| Violation::ConnectionCreditExceeded)?;
         let Some(stream) = self.streams.get_mut(id) else {
-            self.frame_on_closed(now, id, StreamInput::RecvData { end })?;
+            let is_late = self.ids.closed(id) == Some(ClosedHow::ResetByUs);
+            if !(is_late && self.session.abuse_mut().takes_late_data(len)) {
+                self.frame_on_closed(now, id, StreamInput::RecvData { end })?;
+            }
             return Ok(false);
         };
         let side = self.session.side();
