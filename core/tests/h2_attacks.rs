@@ -411,6 +411,21 @@ fn what_crosses_our_reset_is_no_glitch_as_far_as_the_stream_had_a_window() {
 }
 
 #[test]
+fn of_a_frame_that_its_stream_does_not_outlive_no_byte_returns_to_the_window_twice() {
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::server(cut);
+        rig.sends(&headers(1, POST, false));
+        rig.sends(&body(1, &[b'x'; 10_000], false));
+        let short = with(POST, &[("content-length", "1")]);
+        rig.sends(&headers(3, &short, false));
+        rig.sends(&body(3, &[b'x'; 10_000], false));
+        rig.events();
+        let unread = rig.conn.connection_window().unread;
+        assert_eq!(unread, 10_000, "those of the other stream");
+    });
+}
+
+#[test]
 fn window_updates_are_in_proportion_to_what_we_send() {
     let mut rig = Rig::server(Cut::Whole);
     let (count, closed) = until_closed(&mut rig, 10_000, |_| window_update(0, 1));

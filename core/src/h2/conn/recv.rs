@@ -38,8 +38,18 @@ struct DataFrame {
     header: FrameHeader,
     /// Unknown until the pad length octet came.
     layout: Option<DataLayout>,
-    /// The stream takes the body; otherwise the bytes are only counted.
-    wanted: bool,
+    taker: Taker,
+}
+
+/// Where the bytes of a DATA frame go. All of them were counted against the windows when it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taker {
+    /// To the user of the stream.
+    Stream,
+    /// Nowhere: each returns to the connection's window as it comes.
+    Nobody,
+    /// Nowhere: the stream ended within the frame, and with it all of the frame returned to that window.
+    EndedStream,
 }
 
 /// HEADERS and the CONTINUATION frames so far.
@@ -217,10 +227,14 @@ impl Conn {
         });
         match admitted {
             Ok((layout, wanted)) => {
+                let taker = match wanted {
+                    true => Taker::Stream,
+                    false => Taker::Nobody,
+                };
                 self.reader.data = Some(DataFrame {
                     header,
                     layout,
-                    wanted,
+                    taker,
                 });
                 if header.len == 0 {
                     self.read_data(now, &[]);
@@ -236,6 +250,9 @@ impl Conn {
             return bytes;
         };
         let stream = frame.header.stream;
+        if frame.taker == Taker::Stream && self.streams.key(stream).is_none() {
+            frame.taker = Taker::EndedStream;
+        }
         let mut layout = match frame.layout {
             Some(layout) => layout,
             None => {
@@ -249,7 +266,9 @@ impl Conn {
                     Ok(layout) => {
                         bytes = first.map_or(bytes, |(_, rest)| rest);
                         // Padding counts against both windows and has no reader.
-                        self.discard(now, stream, 1 + layout.pad_len);
+                        if frame.taker != Taker::EndedStream {
+                            self.discard(now, stream, 1 + layout.pad_len);
+                        }
                         layout
                     }
                     Err(violation) => {
@@ -264,17 +283,23 @@ impl Conn {
         layout.body_len -= body.len() as u32;
         layout.pad_len -= padding.len() as u32;
         if !body.is_empty() {
-            frame.wanted = frame.wanted
-                && (DataLayout::ends_stream(frame.header) || !self.decline_body(now, stream))
-                && self.receive_body(now, stream, body);
-            if !frame.wanted {
-                self.discard(now, stream, body.len() as u32);
+            match frame.taker {
+                Taker::Stream => {
+                    let is_taken = (DataLayout::ends_stream(frame.header)
+                        || !self.decline_body(now, stream))
+                        && self.receive_body(now, stream, body);
+                    if !is_taken {
+                        frame.taker = Taker::EndedStream;
+                    }
+                }
+                Taker::Nobody => self.discard(now, stream, body.len() as u32),
+                Taker::EndedStream => {}
             }
         }
         if layout.body_len + layout.pad_len > 0 {
             frame.layout = Some(layout);
             self.reader.data = Some(frame);
-        } else if frame.wanted && DataLayout::ends_stream(frame.header) {
+        } else if frame.taker == Taker::Stream && DataLayout::ends_stream(frame.header) {
             self.receive_end(now, stream);
         }
         rest
