@@ -34,7 +34,8 @@ crate::options! {
         /// A connection without an exchange is closed after this, or up to a tenth of it earlier, so
         /// that connections opened together do not close together. Default 60 s.
         pub idle_timeout: Option<Duration> = Some(Duration::from_secs(60)), with_idle_timeout;
-        /// Connections of an origin that stay open though they idle. Range: 0 to `connections_max`. Default 0.
+        /// Connections of an origin that stay open though they idle, unless the peer has said when it closes them. Range: 0
+        /// to `connections_max`. Default 0.
         pub warm_min: u32 = 0, with_warm_min;
         /// How long the connections that [`Pool::warm_up`](super::Pool::warm_up) asked for stay open
         /// and are opened again when they end, after that call or the origin's last request. Default

@@ -167,8 +167,8 @@ impl<C> ClientBuilder<C> {
         self.pool.idle_timeout = idle.into();
         self
     }
-    /// Connections of an origin that stay open though they idle; at most `connections`. They are
-    /// not refilled when they end. Default 0.
+    /// Connections of an origin that stay open though they idle, unless their peer has said when it closes
+    /// them (`Keep-Alive`); at most `connections`. They are not refilled when they end. Default 0.
     #[must_use]
     pub fn warm_connections(mut self, min: u32) -> Self {
         self.pool.warm_min = min;

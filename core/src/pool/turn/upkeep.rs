@@ -116,7 +116,9 @@ impl<R> Pool<R> {
             return;
         };
         let kept = self.config.warm_min.max(state.prewarm.count(now));
-        if end == EndReason::Idle && state.connections <= kept {
+        // One that its peer is about to close is warm no longer, and has no time left to be looked at again.
+        let is_kept = connection.idle_max.is_none() && state.connections <= kept;
+        if end == EndReason::Idle && is_kept {
             // It stays; the next look is one idle time later.
             connection.idle_since = Some(now);
             return;

@@ -46,6 +46,31 @@ fn a_number_of_connections_stays_warm() {
 }
 
 #[test]
+fn a_warm_connection_ends_when_its_peer_waits_no_longer_and_is_looked_at_once() {
+    for patience in [0, 3_000] {
+        let mut scene = Scene::new(PoolConfig {
+            warm_min: 1,
+            ..PoolConfig::default()
+        });
+        scene.origin = Origin::new(Scheme::Http, "localhost", 80, Protocols::H1Only);
+        scene.burst(1);
+        let id = scene.connect_h1();
+        let patience = Duration::from_millis(patience);
+        scene.pool.handle_peer_patience(scene.now, id, patience);
+        scene.report(id, 1, 0, 1);
+        scene.now += patience;
+        let mut looks = 0;
+        while looks < 10 && scene.pool.next_deadline().is_some_and(|at| at <= scene.now) {
+            scene.pool.handle_timeout(scene.now);
+            looks += 1;
+        }
+        assert!(looks < 10, "{patience:?}: looked at for ever");
+        scene.wait(0);
+        assert_eq!(scene.closed, [id], "{patience:?}");
+    }
+}
+
+#[test]
 fn an_old_connection_finishes_what_it_has_and_gets_nothing_new() {
     let mut scene = Scene::new(PoolConfig {
         age_max: Some(Duration::from_secs(100)),
