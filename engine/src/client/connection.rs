@@ -228,7 +228,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Future for ConnectionTask<S> {
             }
             if this.io.is_done(Instant::now()) {
                 this.leave();
-                return this.io.poll_shutdown(cx);
+                return this.io.poll_shutdown(cx, Instant::now());
             }
             if !more && this.handle.signals.end_turn(cx.waker()) {
                 return Poll::Pending;

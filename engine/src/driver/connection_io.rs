@@ -21,6 +21,7 @@ use trunkline_core::http::Side;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::Unanswered;
 
+mod close;
 mod read;
 mod stall;
 
@@ -330,16 +331,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
                 self.machine.poll_write(now).is_empty() && transport.is_flushed()
             }
             IoKind::Quic(quic) => quic.is_done(now),
-        }
-    }
-    /// Closes the transport in order (close_notify, then the socket's write side).
-    pub(crate) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.broken {
-            return Poll::Ready(());
-        }
-        match &mut self.carrier {
-            IoKind::Bytes(transport) => transport.poll_shutdown(cx).map(drop),
-            IoKind::Quic(_) => Poll::Ready(()),
         }
     }
     /// Whether the peer has ended its side.

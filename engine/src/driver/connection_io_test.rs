@@ -3,7 +3,7 @@
 use super::*;
 use std::sync::Arc;
 use std::task::Waker;
-use tokio::io::{AsyncWriteExt, DuplexStream};
+use tokio::io::{AsyncWriteExt, DuplexStream, ReadBuf};
 use trunkline_core::error::{Closed, TransportEnd};
 use trunkline_core::h1;
 use trunkline_core::http::{Event, Fields, ResponseHead, Side, StreamId, Token, Version};
@@ -184,4 +184,48 @@ async fn a_client_that_has_ended_its_side_is_gone_once_a_write_to_it_fails() {
         ),
         "{events:?}"
     );
+}
+
+/// A socket whose peer leaves no room for the last bytes of its connection.
+struct Full(DuplexStream);
+
+impl AsyncRead for Full {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Full {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+}
+
+#[tokio::test]
+async fn a_peer_that_leaves_no_room_for_the_end_of_its_connection_is_given_up() {
+    let (near, _far) = tokio::io::duplex(4096);
+    let start = Instant::now();
+    let machine = h1::Conn::new(Side::Server, Arc::new(Config::default()), start);
+    let transport = Transport::plain(Full(near));
+    let mut io = ConnectionIo::new(transport, Machine::H1(Box::new(machine)));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(io.poll_shutdown(&mut cx, start).is_pending());
+    let stall = Config::default().timeouts.write_stall.unwrap();
+    let nearly = start + stall - MOMENT;
+    assert!(io.poll_shutdown(&mut cx, nearly).is_pending());
+    assert!(io.poll_shutdown(&mut cx, start + stall).is_ready());
 }

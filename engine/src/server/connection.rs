@@ -181,7 +181,7 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Future for ServedConnection<S,
                 }
                 Stage::Closing => {
                     // Handlers are gone with their streams; nothing here waits for them.
-                    std::task::ready!(connection.io.poll_shutdown(cx));
+                    std::task::ready!(connection.io.poll_shutdown(cx, Instant::now()));
                     if connection.io.is_read_closed() {
                         return Poll::Ready(());
                     }
