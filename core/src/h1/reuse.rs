@@ -24,6 +24,8 @@ pub enum CloseReason {
     ExpectationUnmet,
     /// CONNECT was refused: what the client sent behind it may be meant for the tunnel.
     ConnectRefused,
+    /// Client: an upgrade was refused, perhaps by a program that reads no more of HTTP on the connection.
+    UpgradeRefused,
     /// The owner gave an exchange up before it was complete.
     ExchangeReset,
     /// `requests_per_connection_max` is reached.
@@ -47,6 +49,7 @@ impl CloseReason {
             | Self::RequestUnread
             | Self::ExpectationUnmet
             | Self::ConnectRefused
+            | Self::UpgradeRefused
             | Self::ExchangeReset
             | Self::RequestsExhausted
             | Self::ShutDown => Closed::Drained,
@@ -65,6 +68,7 @@ impl fmt::Display for CloseReason {
             Self::BodyLost(_) => "the request's body broke a rule",
             Self::ExpectationUnmet => "the client waits for 100 Continue and did not get it",
             Self::ConnectRefused => "a CONNECT request was refused",
+            Self::UpgradeRefused => "an upgrade was refused",
             Self::ExchangeReset => "an exchange was given up before it was complete",
             Self::RequestsExhausted => "the connection served as many requests as it may",
             Self::PeerEnded => "the peer has ended its side",

@@ -287,7 +287,6 @@ export const differences = {
   'client generated': {
     ...BROKEN,
     'violations: *SETTINGS of 100 settings *': { reason: NO_RULE, programs: 4 },
-    'websockets: a WebSocket: a 401, then a reset': 'a refusal of an upgrade leaves its connection in HTTP (RFC 9110 section 7.8): the next request goes on it',
     'violations: *PING that acknowledges nothing *': { reason: NO_RULE, programs: 4 },
     'violations: *3,000 PINGs *': { reason: 'PINGs have a budget: node takes any number of them', programs: 4 },
     'violations: *a head with two content-lengths': { reason: FRAMING, of: ['first: failed'], programs: 3 },

@@ -240,7 +240,14 @@ impl Conn {
         if length == BodyLength::UntilClose {
             open.close_because(CloseReason::BodyUntilClose);
         }
-        if length != BodyLength::Tunnel && open.close.is_some() {
+        if length != BodyLength::Tunnel {
+            // RFC 9110 sections 7.8 and 9.3.6: the connection stays in HTTP. But a server may have taken it out of HTTP
+            // to refuse, and would not read a request behind it.
+            match open.method {
+                MethodKind::Connect => open.close_because(CloseReason::ConnectRefused),
+                _ if open.upgrade => open.close_because(CloseReason::UpgradeRefused),
+                _ => {}
+            }
             self.last = self.last.or(open.close);
         }
         let (stream, silent) = (open.id, open.silent);

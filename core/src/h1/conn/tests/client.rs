@@ -724,7 +724,27 @@ fn connect_becomes_a_tunnel_with_2xx_only() {
         "HTTP/1.1 407 No\r\ncontent-length: 3\r\n\r\nraw",
         false,
     );
-    assert_eq!(received, ["1 status 407 (No)", "1 body raw end"]);
+    let end = ["1 status 407 (No)", "1 body raw end", "closed Drained"];
+    assert_eq!(received, end);
+}
+
+#[test]
+fn a_connection_behind_a_refused_upgrade_takes_no_other_request() {
+    let asking = request(
+        "GET",
+        "/",
+        &[("upgrade", "echo"), ("connection", "upgrade")],
+    );
+    for (answer, status) in [("200 OK", "200"), ("401 Unauthorized", "401")] {
+        let input = format!("HTTP/1.1 {answer}\r\ncontent-length: 2\r\n\r\nno");
+        let (received, _) = at_every_split(Script::client, input.len(), |script| {
+            script.open(&asking, true);
+            script.connection_lists(&input);
+            assert_eq!(script.conn.capacity(), 0);
+        });
+        let status = format!("1 status {status}");
+        assert_eq!(received, [&*status, "1 body no end", "closed Drained"]);
+    }
 }
 
 #[test]
