@@ -168,7 +168,8 @@ pub const HELLO_AHEAD_BYTES_MAX: usize = 16 * 1024;
 /// Connections that one request is given to, and that end before they answered anything and before
 /// anything of it was written: a peer that closes each connection at once costs a request no more
 /// than these. As many as a request that is refused is sent times, with the same pauses: a connection
-/// that was opened early and closed for idleness, or a server that is replaced, costs one or two.
+/// that was opened early and closed for idleness, or a server that is replaced, costs one or two. The
+/// tunnel of a proxy that ends so is the only one: each is a request of the proxy.
 /// Connections that have answered something do not count: each of them costs the peer an answer.
 pub const UNUSED_CONNECTIONS_MAX: u32 = 4;
 

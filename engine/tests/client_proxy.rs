@@ -459,6 +459,22 @@ fn bytes_right_behind_the_answer_for_a_tunnel_of_cleartext_answer_its_first_requ
 }
 
 #[test]
+fn a_tunnel_of_cleartext_that_ends_at_once_is_asked_for_once() {
+    let proxy = Scripted::http(Then::SendsAndCloses(b"HTTP/1.1 200 OK\r\n\r\n".to_vec()));
+    run(async {
+        let url = format!("http://{}", proxy.address);
+        let client = Client::builder().proxy(&url).proxy_always_tunnels(true);
+        let client = client.build().unwrap();
+        for send in [client.get("http://a.test/"), client.post("http://a.test/")] {
+            let error = send.send().await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::TransportClosed, "{error:?}");
+        }
+    });
+    let asked = "CONNECT a.test:80 HTTP/1.1\r\nhost: a.test:80\r\n\r\n";
+    assert_eq!(proxy.received(), [asked, asked]);
+}
+
+#[test]
 fn a_proxy_that_never_answers_costs_the_connect_timeout() {
     let proxy = Scripted::http(Then::Sends(b"HTTP/1.1 200 OK\r\n".to_vec()));
     run(async {

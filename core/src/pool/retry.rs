@@ -11,7 +11,8 @@
 //! A budget bounds the retries of a failing origin to a tenth of its traffic plus a burst. Requests
 //! returned once by a GOAWAY are free, and so are those that were never sent on a connection that had
 //! answered something before: each costs the peer an answer. A peer that ends its connections before
-//! it answers anything gets [`UNUSED_CONNECTIONS_MAX`] of them per request.
+//! it answers anything gets [`UNUSED_CONNECTIONS_MAX`] of them per request, and a proxy that ends its tunnels
+//! so one.
 
 use crate::error::{Closed, H2Code};
 use crate::http::Reset;
@@ -50,6 +51,8 @@ pub enum Cause {
     NeverSent {
         /// The connection ended, or drains, and has answered nothing in its life.
         unused: bool,
+        /// A proxy was asked for the connection: one more is one more request of the proxy.
+        tunnel: bool,
     },
     /// Its stream is above the last one of a GOAWAY (RFC 9113 section 6.8).
     GoneAway,
@@ -193,13 +196,14 @@ impl RetryBudget {
         let once = matches!(loss.cause, Cause::TooEarly | Cause::ExpectationFailed);
         // Each connection that ends costs the request at its front, which the bounds below are for.
         let is_of_front = loss.cause == Cause::Behind;
-        if once || is_of_front || loss.cause == (Cause::NeverSent { unused: false }) {
+        if once || is_of_front || matches!(loss.cause, Cause::NeverSent { unused: false, .. }) {
             return Retry::After(Duration::ZERO);
         }
-        let is_unsent = loss.cause == (Cause::NeverSent { unused: true });
-        let tries_max = match is_unsent {
-            true => UNUSED_CONNECTIONS_MAX,
-            false => RETRIES_MAX + 1,
+        let is_unsent = matches!(loss.cause, Cause::NeverSent { .. });
+        let tries_max = match loss.cause {
+            Cause::NeverSent { tunnel: true, .. } => 1,
+            Cause::NeverSent { .. } => UNUSED_CONNECTIONS_MAX,
+            _ => RETRIES_MAX + 1,
         };
         if loss.tries >= tries_max || loss.cause == Cause::Misdirected && loss.tries > 1 {
             return Retry::No(NoRetry::Tries);

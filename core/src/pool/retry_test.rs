@@ -243,7 +243,10 @@ fn what_was_never_sent_costs_nothing_and_a_goaway_nothing_once() {
     }
     assert_eq!(budget.decide(&again, false, 0), Retry::No(NoRetry::Budget));
     let never = Loss {
-        cause: Cause::NeverSent { unused: false },
+        cause: Cause::NeverSent {
+            unused: false,
+            tunnel: true,
+        },
         tries: 9,
         ..REFUSED
     };
@@ -257,7 +260,10 @@ fn what_was_never_sent_costs_nothing_and_a_goaway_nothing_once() {
 fn a_request_that_no_connection_lives_long_enough_for_meets_four_of_them_with_pauses_between() {
     let mut budget = RetryBudget::default();
     let unsent = |tries| Loss {
-        cause: Cause::NeverSent { unused: true },
+        cause: Cause::NeverSent {
+            unused: true,
+            tunnel: false,
+        },
         tries,
         ..REFUSED
     };
@@ -288,6 +294,19 @@ fn a_request_that_no_connection_lives_long_enough_for_meets_four_of_them_with_pa
         budget.decide(&unsent(1), false, 0),
         Retry::After(Duration::ZERO)
     );
+}
+
+#[test]
+fn a_tunnel_that_ends_before_it_is_used_is_asked_for_once() {
+    let ended = Loss {
+        cause: Cause::NeverSent {
+            unused: true,
+            tunnel: true,
+        },
+        ..REFUSED
+    };
+    let decided = RetryBudget::default().decide(&ended, true, 0);
+    assert_eq!(decided, Retry::No(NoRetry::Tries));
 }
 
 #[test]

@@ -95,7 +95,10 @@ fn requests_of_a_connection_that_ended_go_on_the_next_one_in_their_order() {
     let causes = [
         Cause::Behind,
         Cause::Lost { reused: true },
-        Cause::NeverSent { unused: false },
+        Cause::NeverSent {
+            unused: false,
+            tunnel: false,
+        },
     ];
     for cause in causes {
         let mut scene = Scene::new(PoolConfig {

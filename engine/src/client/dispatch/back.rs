@@ -2,7 +2,7 @@
 
 use super::Dispatch;
 use crate::client::exchange::Outgoing;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,9 +22,14 @@ impl Dispatch {
             request.unused += 1;
             request.note_end(avoid, error.kind(), None);
         }
+        let origin = &request.origin;
+        let is_asked = origin.proxy.is_some() && !self.settings.route.forwards(origin);
+        // A peer that says that it goes away asks for another connection.
+        let is_closed = |error: &Error| error.kind() == ErrorKind::TransportClosed;
         let loss = Loss {
             cause: Cause::NeverSent {
                 unused: unused.is_some(),
+                tunnel: is_asked && unused.as_ref().is_some_and(is_closed),
             },
             tries: request.unused,
             replayable: true,
@@ -33,10 +38,13 @@ impl Dispatch {
         if let Err((request, why)) = self.give_back(now, request, avoid, loss) {
             let error = match (unused, why) {
                 (Some(error), NoRetry::Tries | NoRetry::Budget) => {
-                    let before = request.unused.saturating_sub(1);
-                    error.with_nothing_written().with_note(&format!(
-                        "; nothing of the request was written, as on {before} connections before"
-                    ))
+                    let note = match request.unused.saturating_sub(1) {
+                        0 => "; nothing of the request was written".to_owned(),
+                        before => format!(
+                            "; nothing of the request was written, as on {before} connections before"
+                        ),
+                    };
+                    error.with_nothing_written().with_note(&note)
                 }
                 _ => Error::cancelled("the request found no connection"),
             };

@@ -47,7 +47,10 @@ impl World {
     /// A request of which nothing was sent goes back to the pool.
     pub(super) fn send_elsewhere(&mut self, own: &mut Link, request: u32) {
         let unused = !own.answered && (own.draining || own.client.machine.is_closed());
-        let cause = Cause::NeverSent { unused };
+        let cause = Cause::NeverSent {
+            unused,
+            tunnel: false,
+        };
         self.requests[request as usize].unused += u32::from(unused);
         if let Err(why) = self.give_back(own, request, cause, true) {
             assert!(unused, "{request} was never sent: {why:?}");

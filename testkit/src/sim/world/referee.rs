@@ -118,7 +118,7 @@ impl Referee {
     ) {
         let account = self.accounts.entry(entering.origin).or_default();
         let mut pause = Duration::ZERO;
-        if cause != (Cause::NeverSent { unused: false }) {
+        if !matches!(cause, Cause::NeverSent { unused: false, .. }) {
             assert!(
                 tries <= RETRIES_MAX,
                 "{entering:?} is sent again after {tries}"
