@@ -67,6 +67,10 @@ export class Connection<L extends Taking = Taking> {
   /** Exchanges that are open. */
   open = 0
   closed = false
+  /** It was ended by `abort`: what still comes on it is not for the program. */
+  isAborted = false
+  /** The program has had a request of it. */
+  isUsed = false
   /** HTTP/1.1: an answer says that it is the last. Requests behind it are not to be processed (RFC 9112 section 9.6). */
   isLast = false
   callbacks: ConnectionCallbacks | null = null
@@ -154,6 +158,7 @@ export class Connection<L extends Taking = Taking> {
 
   /** Ends at once. `resets`: by a reset of TCP, which drops what has not gone. */
   abort (code: number = CANCEL, resets = false): void {
+    this.isAborted = true
     if (!this.closed && !this.waits(() => { this.abort(code, resets) })) this.bridge.abort(this.number, code, resets)
   }
 }

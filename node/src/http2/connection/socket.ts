@@ -25,6 +25,8 @@ export interface SocketBytes {
   leave: () => void
 }
 
+const endNow = (connection: Connection): void => { connection.abort(connection.version >= HTTP2 ? NO_ERROR : undefined) }
+
 export class Socket extends Duplex {
   /** Set on sockets with TLS only: programs know those without by what they do not have. */
   declare readonly encrypted: true | undefined
@@ -49,7 +51,7 @@ export class Socket extends Duplex {
   /** The action of its end before `carry`. */
   private $endsBefore = (): void => {}
 
-  constructor (readonly $of: Connection, private $ends: () => void = () => { $of.abort($of.version >= HTTP2 ? NO_ERROR : undefined) }) {
+  constructor (readonly $of: Connection, private $ends: () => void = () => { endNow($of) }) {
     super({ allowHalfOpen: true, emitClose: false })
     if (!$of.encrypted) return
     this.encrypted = true
@@ -151,7 +153,9 @@ export class Socket extends Duplex {
   }
   override _final (done: () => void): void {
     if (this.$bytes !== undefined) return this.$bytes.finish(done)
-    this.$of.shutDown()
+    // Where the connection drains, a first request that is on its way is answered: nothing is, behind the end of a socket.
+    if (this.$of.isUsed) this.$of.shutDown()
+    else endNow(this.$of)
     done()
   }
   override _destroy (error: Error | null, done: (error: Error | null) => void): void {

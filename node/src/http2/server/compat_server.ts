@@ -281,7 +281,9 @@ export class CompatServer {
 
   private onRequest (exchange: Exchange): void {
     const { server } = this
-    if (this.connections.dropped.has(exchange.connection)) return
+    // A listener of the connection has ended it, or it was dropped.
+    if (exchange.connection.isAborted) return
+    exchange.connection.isUsed = true
     if (exchange.version < HttpVersion.Http2 || this.wantsHttp1) {
       const socket = this.connections.sockets.get(exchange.connection)
       if (socket !== undefined && !this.wantsHttp1 && lacksHttp1(server)) this.connections.refuseHttp1(exchange.connection, socket)
