@@ -33,8 +33,9 @@ export function originsOf (origins: unknown[]): Buffer {
   const named: string[] = []
   let bytes = 0
   for (const given of origins) {
-    const origin = typeof given === 'string' ? originOf(given) : (given as { origin?: unknown } | null)?.origin
-    if (typeof origin !== 'string') throw invalidType('origin', 'of type string', given)
+    const isObject = typeof given === 'object' && given !== null
+    const origin = typeof given === 'string' ? originOf(given) : isObject ? (given as { origin?: unknown }).origin : given
+    if (typeof origin !== 'string') throw invalidType('origin', 'of type string', origin)
     if (origin === 'null') throw plain('ERR_HTTP2_INVALID_ORIGIN')
     bytes += origin.length
     named.push(origin)
