@@ -36,5 +36,6 @@ pub mod qpack;
 pub mod send_account;
 pub mod time;
 pub mod wire;
+mod write_stall;
 
 pub use machine::{ByteMachine, Machine};

@@ -48,6 +48,7 @@ fn every_phase_has_a_deadline_by_default() {
         timeouts.body_idle,
         timeouts.write_stall,
         timeouts.stream_stall,
+        timeouts.scarce_stall,
         timeouts.idle,
         timeouts.half_closed,
     ];
@@ -116,5 +117,5 @@ fn the_documentation_of_each_field_says_its_default() {
         }
         documentation.clear();
     }
-    assert_eq!(fields, 45);
+    assert_eq!(fields, 46);
 }

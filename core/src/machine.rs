@@ -125,6 +125,9 @@ pub trait Machine {
     /// The connection and its `streams_max` oldest exchanges, now. Takes time for each of them.
     fn inspect(&self, now: Instant, streams_max: usize) -> ConnectionSnapshot;
 
+    /// Server: whether connections or the budget of the bytes that wait for clients are scarce, so that one that reads
+    /// nothing has less time ([`Timeouts::scarce_stall`](crate::limits::Timeouts::scarce_stall)).
+    fn is_scarce_to_send(&self) -> bool;
     /// The shortest round trip so far, where the version measures it.
     fn round_trip(&self) -> Option<Duration> {
         None
@@ -225,6 +228,7 @@ macro_rules! machine {
             ref capacity() -> u32;
             ref active() -> u32;
             ref send_room(stream: StreamId) -> usize;
+            ref is_scarce_to_send() -> bool;
             ref receive_window(stream: Option<StreamId>) -> Option<Readback>;
             ref inspect(now: Instant, streams_max: usize) -> ConnectionSnapshot;
             $($more)*

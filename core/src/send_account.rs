@@ -196,7 +196,7 @@ impl SendAccount {
         begins
     }
     /// Whether half of the budget is lent or more, by all connections.
-    fn is_scarce(&self) -> bool {
+    pub(crate) fn is_scarce(&self) -> bool {
         match &self.budget {
             SendBudget::Own(_) => false,
             SendBudget::Shared(budget_share) => 2 * budget_share.left() <= budget_share.total(),

@@ -10,7 +10,6 @@ use trunkline_core::h2::frame::{Setting, flag, kind};
 use trunkline_core::http::event::ResetBy;
 use trunkline_core::http::{Event, StreamId};
 use trunkline_core::limits::{Config, FIELD_COUNT_MAX};
-use trunkline_core::min_rate::Scarcity;
 
 /// Says it up to `max` times; how often until the connection closed, and why it did.
 fn until_closed(rig: &mut Rig, max: u32, mut send: impl FnMut(u32) -> Vec<u8>) -> (u32, Closed) {
@@ -454,7 +453,14 @@ fn priority_frames_of_rfc_7540_only_use_up_the_glitch_budget() {
 
 #[test]
 fn an_unread_outbox_stops_our_reading_and_then_ends_the_connection() {
+    for (is_scarce, stall) in [(false, 300), (true, 30)] {
+        unread_outbox(is_scarce, stall);
+    }
+}
+
+fn unread_outbox(is_scarce: bool, stall: u64) {
     let mut rig = Rig::server(Cut::Whole);
+    rig.follow_scarcity().set(is_scarce);
     rig.sends(&window_update(0, 1 << 24));
     rig.sends(&settings_frame(&[Setting::InitialWindowSize(1 << 20)]));
     rig.frames();
@@ -469,10 +475,10 @@ fn an_unread_outbox_stops_our_reading_and_then_ends_the_connection() {
         rig.conn.poll_write(rig.now).len() < 160 * 1024,
         "bodies wait on their streams, not in the outbox"
     );
-    rig.waits(Duration::from_secs(29));
+    rig.waits(Duration::from_secs(stall - 1));
     assert!(!rig.conn.is_closed());
     rig.waits(Duration::from_secs(1));
-    assert!(rig.conn.is_closed(), "nothing was written for 30 s");
+    assert!(rig.conn.is_closed(), "nothing was written for {stall} s");
     let last = rig.events().pop();
     assert!(
         matches!(
@@ -540,11 +546,8 @@ fn a_body_that_waits_for_a_100_is_due_once_it_is_asked_for() {
 #[test]
 fn a_request_body_that_dribbles_is_ended_where_bytes_are_due() {
     for (length, bytes, pause, is_scarce, is_ended) in UPLOADS {
-        let scarcity = Scarcity::shared();
-        scarcity.set(is_scarce);
         let mut rig = Rig::server(Cut::Whole);
-        let fresh = Rig::server(Cut::Whole).conn;
-        rig.conn = std::mem::replace(&mut rig.conn, fresh).with_scarcity(&scarcity);
+        rig.follow_scarcity().set(is_scarce);
         let length = length.map(|length| length.to_string());
         let length = length
             .as_ref()

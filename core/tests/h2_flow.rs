@@ -229,8 +229,16 @@ fn send_room_closes_and_opens_with_an_event() {
 #[test]
 fn answers_that_are_read_in_a_dribble_are_ended_however_the_peer_dribbles() {
     // By the stream's window, the connection's, or not reading what was written.
-    for way in ["stream", "connection", "transport"] {
+    let ways = ["stream", "connection", "transport"];
+    // The first 30 s do not count: what the first window let out is progress.
+    let scarce = ways.map(|way| (way, true, 400, 62));
+    for (way, is_scarce, dribble, seconds) in ways
+        .map(|way| (way, false, 50, 332))
+        .into_iter()
+        .chain(scarce)
+    {
         let mut rig = Rig::server(Cut::Whole);
+        rig.follow_scarcity().set(is_scarce);
         if way != "stream" {
             rig.sends(&settings_frame(&[Setting::InitialWindowSize(1 << 24)]));
         }
@@ -244,19 +252,19 @@ fn answers_that_are_read_in_a_dribble_are_ended_however_the_peer_dribbles() {
         if way != "transport" {
             rig.frames();
         }
-        for _ in 0..62 {
+        for _ in 0..seconds {
             rig.waits(Duration::from_secs(1));
             match way {
-                "stream" => rig.sends(&window_update(1, 400)),
-                "connection" => rig.sends(&window_update(0, 400)),
+                "stream" => rig.sends(&window_update(1, dribble)),
+                "connection" => rig.sends(&window_update(0, dribble)),
                 _ if rig.conn.poll_write(rig.now).is_empty() => {}
-                _ => rig.conn.poll_write(rig.now).advance(400),
+                _ => rig.conn.poll_write(rig.now).advance(dribble as usize),
             }
             if way != "transport" {
                 rig.frames();
             }
         }
-        assert_eq!(rig.conn.active(), 0, "by the {way}");
+        assert_eq!(rig.conn.active(), 0, "by the {way}, scarce: {is_scarce}");
     }
 }
 
@@ -359,15 +367,17 @@ fn what_a_response_says_of_its_priority_overrides_the_request_member_by_member()
 
 #[test]
 fn a_zero_window_holds_a_stream_no_longer_than_the_stall_time_even_if_it_drips() {
-    for drip in [false, true] {
+    for (drip, is_scarce) in [(false, false), (true, false), (false, true), (true, true)] {
         let mut rig = Rig::server(Cut::Whole);
+        rig.follow_scarcity().set(is_scarce);
         rig.sends(&settings_frame(&[Setting::InitialWindowSize(0)]));
         rig.sends(&headers(1, GET, true));
         rig.events();
         rig.respond(1, &[], false);
         rig.send(1, vec![0; 100_000], true);
         rig.frames();
-        for _ in 0..29 {
+        let stall = if is_scarce { 30 } else { 300 };
+        for _ in 1..stall {
             rig.waits(Duration::from_secs(1));
             if drip {
                 rig.sends(&window_update(1, 1));

@@ -12,7 +12,6 @@ use trunkline_core::h3::frame::kind;
 use trunkline_core::http::event::ResetBy;
 use trunkline_core::http::{Event, StreamId};
 use trunkline_core::limits::Config;
-use trunkline_core::min_rate::Scarcity;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -28,13 +27,20 @@ fn ends(rig: &mut Rig, due: Violation) {
 
 #[test]
 fn an_answer_that_nobody_takes_is_ended_after_the_stall_time() {
-    for size in [100, 10_000, 300_000] {
+    for (size, is_scarce) in [
+        (100, false),
+        (10_000, false),
+        (300_000, false),
+        (300_000, true),
+    ] {
         let mut rig = Rig::server(Cut::Whole);
+        rig.follow_scarcity().set(is_scarce);
         rig.sends_all(0, &headers(GET));
         rig.events();
         rig.room.insert(0, 0);
         rig.answer(0, vec![7; size]);
-        rig.waits(29 * SECOND);
+        let stall = if is_scarce { 30 } else { 300 };
+        rig.waits((stall - 1) * SECOND);
         assert_eq!(
             rig.wire_streams[&0].reset, None,
             "{size}: it may still move"
@@ -49,13 +55,20 @@ fn an_answer_that_nobody_takes_is_ended_after_the_stall_time() {
 #[test]
 fn an_answer_that_is_taken_byte_by_byte_is_ended_too() {
     // CVE-2026-49975: a little room now and then holds a stream for ever.
-    for size in [100, 10_000, 300_000] {
+    for (size, is_scarce) in [
+        (100, true),
+        (10_000, true),
+        (300_000, true),
+        (300_000, false),
+    ] {
         let mut rig = Rig::server(Cut::Whole);
+        rig.follow_scarcity().set(is_scarce);
         rig.sends_all(0, &headers(GET));
         rig.events();
         rig.room.insert(0, 0);
         rig.answer(0, vec![7; size]);
-        for _ in 0..60 {
+        let stall = if is_scarce { 60 } else { 330 };
+        for _ in 0..stall {
             rig.waits(SECOND);
             if rig.wire_streams[&0].reset.is_none() {
                 rig.takes(0, 1);
@@ -158,7 +171,7 @@ fn the_time_in_which_nobody_reads_is_not_the_peers() {
     rig.run();
     rig.no_event("neither is late");
     assert!(rig.conn.active() == 2 && rig.wire_streams[&0].reset.is_none());
-    rig.waits(60 * SECOND);
+    rig.waits(300 * SECOND);
     assert_eq!(rig.conn.active(), 0, "their own time passes as ever");
 }
 
@@ -198,11 +211,8 @@ fn a_body_that_dribbles_is_ended_where_bytes_are_due() {
         (&[], 20, true, true),
         (&[], 1_200, true, false),
     ] {
-        let scarcity = Scarcity::shared();
-        scarcity.set(is_scarce);
         let mut rig = Rig::server(Cut::Whole);
-        let fresh = Rig::server(Cut::Whole).conn;
-        rig.conn = std::mem::replace(&mut rig.conn, fresh).with_scarcity(&scarcity);
+        rig.follow_scarcity().set(is_scarce);
         rig.reads_bodies = true;
         rig.sends(0, &headers(&with(POST, more)));
         rig.request(0);

@@ -89,8 +89,11 @@ fn streams_of_http_2_whose_windows_are_shut_hold_a_little_each_and_one_budget_to
     let data = frames.iter().filter(|frame| frame.kind == kind::DATA);
     assert_eq!(data.map(|frame| frame.payload.len()).sum::<usize>(), 40_000);
 
+    // While half of the budget is lent streams have 30 s, and those that are left have 300.
+    rigs[0].waits(31 * SECOND);
+    assert!(rigs[0].conn.active() < STREAMS as _, "the budget is scarce");
     for rig in &mut rigs {
-        rig.waits(31 * SECOND);
+        rig.waits(301 * SECOND);
         let over = count(rig, |event| matches!(event, Event::StreamReset { .. }));
         assert!(
             over > 0,
@@ -328,8 +331,11 @@ fn streams_of_http_3_that_take_nothing_hold_one_budget_together() {
     neighbour.send(0, vec![1; 40_000], true);
     assert!(neighbour.wire_streams[&0].fin);
 
+    // While half of the budget is lent streams have 30 s, and those that are left have 300.
+    rigs[0].waits(31 * SECOND);
+    assert!(rigs[0].conn.active() < STREAMS as _, "the budget is scarce");
     for rig in &mut rigs {
-        rig.waits(31 * SECOND);
+        rig.waits(301 * SECOND);
         assert_eq!(
             rig.conn.active(),
             0,

@@ -2,8 +2,9 @@
 //! out; anything else reads the request to its end and answers with a kilobyte. It refuses CONNECT.
 //! It ends with its standard input.
 //!
-//! `cargo run -p trunkline --example attacked [tls | limited]` prints its address. `tls`: over TLS and QUIC,
-//! with a certificate of its own making; `limited`: with limits for each address.
+//! `cargo run -p trunkline --example attacked [tls | limited | scarce]` prints its address. `tls`: over TLS and QUIC,
+//! with a certificate of its own making; `limited`: with limits for each address,
+//! `scarce`: with 250 connections at most.
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
@@ -84,6 +85,11 @@ fn main() -> Result<(), trunkline::Error> {
             .with_requests_per_address(rate(500, 1000))
             .with_bytes_per_address(rate(1 << 20, 8 << 20));
         server = server.config(ServerConfig::default().with_shedding(shedding));
+    }
+    if std::env::args().nth(1).as_deref() == Some("scarce") {
+        // Three quarters of them are fewer than an attack on it opens.
+        let config = ServerConfig::default().with_connections_max(250);
+        server = server.config(config);
     }
     let running = server.serve(Attacked)?;
     println!("{}", running.local_addr());

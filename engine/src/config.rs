@@ -359,6 +359,7 @@ pub(crate) fn timeouts_within(timeouts: &Timeouts) -> Timeouts {
         &mut bounded.body_idle,
         &mut bounded.write_stall,
         &mut bounded.stream_stall,
+        &mut bounded.scarce_stall,
         &mut bounded.idle,
         &mut bounded.half_closed,
         &mut bounded.age_max,

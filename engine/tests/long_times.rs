@@ -22,6 +22,7 @@ fn endless_timeouts() -> Timeouts {
         .with_body_idle(endless)
         .with_write_stall(endless)
         .with_stream_stall(endless)
+        .with_scarce_stall(endless)
         .with_idle(endless)
         .with_half_closed(endless)
         .with_age_max(endless)

@@ -19,6 +19,8 @@ pub(crate) struct Pressure {
     pub(super) waiting: u64,
     /// Connections are scarce.
     pub(crate) is_scarce: bool,
+    /// Connections or the send budget are scarce.
+    pub(super) is_scarce_to_send: bool,
 }
 
 /// How long bytes wait for the peer, and how many left since: what tells a stalled peer from a slow
@@ -81,21 +83,27 @@ impl SendClock {
         let (Some(since), Some(stall)) = (self.waiting_since, timeouts.stream_stall) else {
             return Ok(None);
         };
-        if since + stall > now {
-            return Ok(Some(since + stall));
+        let look = timeouts.shortest_stall(stall);
+        if since + look > now {
+            return Ok(Some(since + look));
         }
-        // A peer that lets out a byte now and then gains nothing (CVE-2026-49975). Streams that
+        // A peer that lets out a byte now and then gains nothing (CVE-2026-49975). A client that pauses has time,
+        // unless others need what it holds. Streams that
         // share a slow line have a share of what it must carry, and one that waits for its turn
         // behind others has time.
-        let least = timeouts.least_bytes(stall);
+        let least = timeouts.least_bytes(look);
         let share = (least / pressure.waiting.max(1)).max(1);
         let carried = pressure.carried_out.saturating_sub(self.carried_then);
         let is_held_up = is_shut || carried < least.max(1);
         if is_held_up && self.sent_since < share {
-            return Err(Violation::StreamStalled);
+            let end = since + stall;
+            return match pressure.is_scarce_to_send || end <= now {
+                true => Err(Violation::StreamStalled),
+                false => Ok(Some(end.min(now + look))),
+            };
         }
         self.start(now, pressure.carried_out);
-        Ok(Some(now + stall))
+        Ok(Some(now + look))
     }
 }
 

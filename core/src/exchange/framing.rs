@@ -93,6 +93,13 @@ pub(crate) trait Framing {
             self.set_streams_deadline(at);
         }
     }
+    /// Bytes wait on a stream: it is looked at as early as a scarce server would end it.
+    fn watch_waiting(&mut self, now: Instant) {
+        let timeouts = &self.session_mut().config().timeouts;
+        let stall = timeouts.stream_stall;
+        let look = stall.map(|stall| timeouts.shortest_stall(stall));
+        self.watch_streams(now, look);
+    }
     /// The deadline of the streams came: ends those whose time is up, and finds the next one.
     fn expire_streams(&mut self, now: Instant) {
         let session = self.session_mut();
@@ -104,6 +111,7 @@ pub(crate) trait Framing {
             timeouts.head = None;
         }
         let (carried_in, is_scarce) = (session.totals().body_bytes_received, session.is_scarce());
+        let is_scarce_to_send = session.is_scarce_to_send();
         let waiting = self
             .streams_mut()
             .filter(|(_, stream)| stream.queued() > 0)
@@ -113,6 +121,7 @@ pub(crate) trait Framing {
             carried_out: self.carried_out(),
             waiting: waiting as u64,
             is_scarce,
+            is_scarce_to_send,
         };
         let mut next = None;
         let mut late = Vec::new();

@@ -336,6 +336,10 @@ impl Session {
     pub(crate) fn is_scarce(&self) -> bool {
         self.scarcity.is_set()
     }
+    /// Whether connections or the send budget are scarce.
+    pub(crate) fn is_scarce_to_send(&self) -> bool {
+        self.is_scarce() || self.send_account.is_scarce()
+    }
     #[inline]
     pub(crate) fn path(&self) -> &BdpHistory {
         &self.path

@@ -11,6 +11,10 @@ macro_rules! session_verbs {
                 self.session.follow_scarcity(scarcity);
                 self
             }
+            /// Server: whether connections or the budget of the bytes that wait for clients are scarce.
+            pub fn is_scarce_to_send(&self) -> bool {
+                self.session.is_scarce_to_send()
+            }
             /// Which end of the connection it is.
             pub fn side(&self) -> $crate::http::Side {
                 self.session.side()

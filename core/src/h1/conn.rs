@@ -51,6 +51,7 @@ use crate::min_rate::Scarcity;
 use crate::send_account::SendAccount;
 use crate::time::{TimerTable, timer_kinds};
 use crate::wire::Outbox;
+use crate::write_stall::WriteStall;
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -100,8 +101,8 @@ pub struct Conn {
     /// Bytes of a request body that is read only to be thrown away.
     pub(super) discarded: usize,
     pub(super) timers: TimerTable<Timer>,
-    /// The bytes that the outbox had written when the write stall timer was set.
-    pub(super) stall_from: u64,
+    /// Of the write stall timer.
+    pub(super) stall: WriteStall,
     /// Body bytes that came.
     pub(super) received: u64,
     /// The bytes that the outbox had written and `received` together when the rate timer was set.
@@ -212,7 +213,7 @@ impl Conn {
             read_ahead: UNREAD_BODY_BYTES_MAX as u32,
             discarded: 0,
             timers: TimerTable::new(now),
-            stall_from: 0,
+            stall: WriteStall::default(),
             received: 0,
             rate_from: 0,
             sent: 0,
@@ -245,6 +246,11 @@ impl Conn {
     pub fn with_scarcity(mut self, scarcity: &Scarcity) -> Self {
         self.scarcity = scarcity.clone();
         self
+    }
+
+    /// Server: the flag that [`with_scarcity`](Self::with_scarcity) set, for bytes of another protocol behind this one.
+    pub fn scarcity(&self) -> &Scarcity {
+        &self.scarcity
     }
 
     /// Server: takes what waits for the client out of a budget that other connections share, in

@@ -40,6 +40,7 @@ use crate::limits::{Config, HPACK_TABLE_BYTES_MAX};
 use crate::min_rate::MinRate;
 use crate::time::{TimerTable, timer_kinds};
 use crate::wire::Outbox;
+use crate::write_stall::WriteStall;
 use recv::{PREFACE, Reader};
 use settings::Unacknowledged;
 use std::sync::Arc;
@@ -103,12 +104,12 @@ pub struct H2Counts {
     pub window_updates_sent: u64,
 }
 
-/// Counts at the time when a deadline was set that asks for progress, modulo 2^32: less moves between two looks.
+/// The state of deadlines that ask for progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
-    /// [`Outbox::written`], for [`Timer::Write`].
-    pub(super) written: u32,
-    /// Body bytes that came, for [`Timer::Drain`] of a client.
+    /// Of [`Timer::Write`].
+    pub(super) stall: WriteStall,
+    /// Body bytes that had come, modulo 2^32, when [`Timer::Drain`] of a client was set.
     pub(super) received: u32,
 }
 

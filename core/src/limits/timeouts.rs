@@ -23,13 +23,19 @@ crate::options! {
         ///
         /// [`BodyTimeout`]: crate::error::Violation::BodyTimeout
         pub body_idle: Option<Duration> = Some(Duration::from_secs(300)), with_body_idle;
-        /// The peer takes nothing of what waits for it, or less than [`rate_min`](Self::rate_min).
-        /// Default 30 s.
-        pub write_stall: Option<Duration> = Some(Duration::from_secs(30)), with_write_stall;
-        /// HTTP/2 and HTTP/3: a stream whose bytes wait for the peer, of which it takes less than its
-        /// share of [`rate_min`](Self::rate_min) in this time; tiny WINDOW_UPDATEs do not restart it
-        /// (CVE-2026-49975). Default 30 s.
-        pub stream_stall: Option<Duration> = Some(Duration::from_secs(30)), with_stream_stall;
+        /// The peer takes nothing of what waits for it, or a server's client less than
+        /// [`rate_min`](Self::rate_min) would give in [`scarce_stall`](Self::scarce_stall) (30 KiB by default).
+        /// Default 300 s, as Envoy's `stream_idle_timeout`: a player that is paused, or a program at a
+        /// breakpoint, reads nothing for minutes.
+        pub write_stall: Option<Duration> = Some(Duration::from_secs(300)), with_write_stall;
+        /// HTTP/2 and HTTP/3: a stream whose bytes wait for the peer, of which it takes less in this time
+        /// than its share of what [`rate_min`](Self::rate_min) would give in [`scarce_stall`](Self::scarce_stall);
+        /// tiny WINDOW_UPDATEs do not restart it (CVE-2026-49975). Default 300 s.
+        pub stream_stall: Option<Duration> = Some(Duration::from_secs(300)), with_stream_stall;
+        /// A server: the longest that [`write_stall`](Self::write_stall) and [`stream_stall`](Self::stream_stall) are
+        /// while it holds three quarters of its `connections_max`, or half of its `send_budget` is lent.
+        /// Default 30 s. `None`: they stay as they are.
+        pub scarce_stall: Option<Duration> = Some(Duration::from_secs(30)), with_scarce_stall;
         /// A connection without an exchange. Default 60 s.
         pub idle: Option<Duration> = Some(Duration::from_secs(60)), with_idle;
         /// HTTP/1.1, server: how long a response may take after the client has closed its side, while
@@ -47,8 +53,9 @@ crate::options! {
         ///   content-length says that bytes are missing; a body without a length (chunked, gRPC's client
         ///   streams) only while the server holds three quarters of its `connections_max`. A request
         ///   that breaks it is ended with [`BodyTooSlow`], over HTTP/1.1 with 408;
-        /// - for answers, while bytes of them wait for the peer, on HTTP/2 and HTTP/3 over
-        ///   [`stream_stall`](Self::stream_stall) and [`write_stall`](Self::write_stall).
+        /// - for answers over HTTP/1.1, while bytes of them wait for the peer and the server is as scarce
+        ///   as [`scarce_stall`](Self::scarce_stall) says. On every version
+        ///   [`write_stall`](Self::write_stall) and [`stream_stall`](Self::stream_stall) hold beside it.
         ///
         /// [`BodyTooSlow`]: crate::error::Violation::BodyTooSlow
         pub rate_min: u32 = 1024, with_rate_min;
@@ -68,12 +75,17 @@ impl Timeouts {
             body_idle: None,
             write_stall: None,
             stream_stall: None,
+            scarce_stall: None,
             idle: None,
             half_closed: None,
             age_max: None,
             rate_min: 0,
             ..Self::default()
         }
+    }
+    /// `stall` as it is where a server is scarce.
+    pub fn shortest_stall(&self, stall: Duration) -> Duration {
+        self.scarce_stall.map_or(stall, |scarce| scarce.min(stall))
     }
     /// The fewest bytes that a peer must move in `time` while an exchange waits for it.
     pub fn least_bytes(&self, time: Duration) -> u64 {

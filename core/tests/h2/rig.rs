@@ -21,6 +21,7 @@ use trunkline_core::http::{
     Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version,
 };
 use trunkline_core::limits::{Config, Limits};
+use trunkline_core::min_rate::Scarcity;
 
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -106,6 +107,13 @@ impl Rig {
         rig.sends(PREFACE);
         rig.handshake(&[]);
         rig
+    }
+    /// Makes the flag known to the connection by which its owner marks connections as scarce.
+    pub fn follow_scarcity(&mut self) -> Scarcity {
+        let scarcity = Scarcity::shared();
+        let fresh = Self::server(Cut::Whole).conn;
+        self.conn = std::mem::replace(&mut self.conn, fresh).with_scarcity(&scarcity);
+        scarcity
     }
     /// A client whose server has said default SETTINGS, and has acknowledged.
     pub fn client(cut: Cut) -> Self {

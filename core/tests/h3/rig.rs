@@ -18,6 +18,7 @@ use trunkline_core::http::{
     Event, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version,
 };
 use trunkline_core::limits::{Config, Limits};
+use trunkline_core::min_rate::Scarcity;
 use trunkline_core::qpack::Decoder;
 use trunkline_core::wire::varint;
 
@@ -109,6 +110,13 @@ impl Rig {
         let mut rig = Self::fresh(Side::Server, config, cut);
         rig.sends(2, &control(&[]));
         rig
+    }
+    /// Makes the flag known to the connection by which its owner marks connections as scarce.
+    pub fn follow_scarcity(&mut self) -> Scarcity {
+        let scarcity = Scarcity::shared();
+        let fresh = Self::server(Cut::Whole).conn;
+        self.conn = std::mem::replace(&mut self.conn, fresh).with_scarcity(&scarcity);
+        scarcity
     }
     /// A client whose server has said default SETTINGS and grants 100 streams.
     pub fn client(cut: Cut) -> Self {

@@ -5,7 +5,7 @@ use super::machine::Machine;
 use super::machine::qlog::{FrameLog, Qlog};
 use super::quic::transport::QuicTransport;
 use super::transport::Transport;
-use super::transport::drain::{CallSocket, Drain, TunnelStall};
+use super::transport::drain::{CallSocket, Drain, TunnelStall, stall_now};
 use crate::connection_info::traffic::Traffic;
 use crate::driver::timer::{self, Sleep};
 use std::error::Error;
@@ -423,13 +423,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             IoKind::Quic(_) => None,
         }
     }
-    /// How long the peer may take nothing of what waits.
+    /// How long the peer may take nothing of what waits, now.
     pub(super) fn write_stall(&self) -> Option<Duration> {
-        self.config.as_ref()?.timeouts.write_stall
+        let timeouts = &self.config.as_ref()?.timeouts;
+        stall_now(timeouts, || self.machine.is_scarce_to_send())
     }
     /// As [`write_stall`](Self::write_stall), for the bytes of a tunnel that the connection becomes.
     pub(crate) fn tunnel_stall(&self) -> Option<TunnelStall> {
-        TunnelStall::of(&self.config.as_ref()?.timeouts)
+        TunnelStall::of(&self.config.as_ref()?.timeouts, self.machine.scarcity())
     }
     /// Takes the byte stream out, for an upgrade; QUIC has none.
     pub(crate) fn into_transport(self) -> Option<Transport<S>> {

@@ -224,7 +224,7 @@ async fn a_peer_that_leaves_no_room_for_the_end_of_its_connection_is_given_up() 
     let mut io = ConnectionIo::new(transport, Machine::H1(Box::new(machine)));
     let mut cx = Context::from_waker(Waker::noop());
     assert!(io.poll_shutdown(&mut cx, start).is_pending());
-    let stall = Config::default().timeouts.write_stall.unwrap();
+    let stall = Config::default().timeouts.scarce_stall.unwrap();
     let nearly = start + stall - MOMENT;
     assert!(io.poll_shutdown(&mut cx, nearly).is_pending());
     assert!(io.poll_shutdown(&mut cx, start + stall).is_ready());

@@ -11,6 +11,7 @@ use trunkline_core::credit::Readback;
 use trunkline_core::error::{H2Code, Misuse, TransportEnd, Violation};
 use trunkline_core::http::{Event, Fields, RequestHead, ResponseHead, Side, StreamId, Version};
 use trunkline_core::inspect::ConnectionSnapshot;
+use trunkline_core::min_rate::Scarcity;
 use trunkline_core::wire::Outbox;
 use trunkline_core::{Machine as Verbs, h1, h2, h3};
 
@@ -91,6 +92,13 @@ impl Machine {
         match self {
             Self::H1(conn) => conn.is_http10(stream),
             Self::H2(_) | Self::H3(_) => false,
+        }
+    }
+    /// Whether connections are scarce, for the tunnel that a connection of HTTP/1.1 becomes.
+    pub(crate) fn scarcity(&self) -> Scarcity {
+        match self {
+            Self::H1(conn) => conn.scarcity().clone(),
+            Self::H2(_) | Self::H3(_) => Scarcity::default(),
         }
     }
     /// The bytes so far behind a request of HTTP/1.1 that may leave HTTP.
@@ -224,6 +232,7 @@ impl Machine {
         capacity(&self) -> u32;
         active(&self) -> u32;
         send_room(&self, stream: StreamId) -> usize;
+        is_scarce_to_send(&self) -> bool;
         inspect(&self, now: Instant, streams_max: usize) -> ConnectionSnapshot;
     }
 }

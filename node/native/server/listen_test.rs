@@ -163,6 +163,7 @@ fn timeouts_have_the_names_and_defaults_that_their_documentation_states() {
             ("bodyIdle", time(timeouts.body_idle)),
             ("writeStall", time(timeouts.write_stall)),
             ("streamStall", time(timeouts.stream_stall)),
+            ("scarceStall", time(timeouts.scarce_stall)),
             ("idle", time(timeouts.idle)),
             ("halfClosed", time(timeouts.half_closed)),
             ("ageMax", time(timeouts.age_max)),

@@ -79,10 +79,15 @@ export interface Timeouts {
   firstRequest?: number
   /** Between two pieces of a request's body, while its handler reads and has not answered; HTTP/1.1 answers 408. Default: 300000. */
   bodyIdle?: number
-  /** The peer takes nothing of what waits for it on a connection, or less than `rateMin`. Default: 30000. */
+  /** The peer takes nothing of what waits for it on a connection, or less than `rateMin` gives in `scarceStall` (30 KiB). Default: 300000: a player
+   * that is paused, or a program at a breakpoint, reads nothing for minutes. */
   writeStall?: number
-  /** The peer takes less than its share of `rateMin` of what waits on one HTTP/2 or HTTP/3 stream (CVE-2026-49975). Default: 30000. */
+  /** The peer takes less of what waits on one HTTP/2 or HTTP/3 stream than its share of what `rateMin` gives in `scarceStall` (CVE-2026-49975).
+   * Default: 300000. */
   streamStall?: number
+  /** The longest that `writeStall` and `streamStall` are while the server holds three quarters of its `connectionsMax`, or half of `sendBudget` is
+   * lent to peers that do not read. 0: they stay as they are. Default: 30000. */
+  scarceStall?: number
   /** A connection without a request. Default: 60000. */
   idle?: number
   /** HTTP/1.1: the client has ended its side and waits for its answer. Default: 30000. */
@@ -153,7 +158,7 @@ const LIMITS: Record<keyof Limits, Check> = {
   chunkExtensionBytesMax: whole, interimResponsesMax: unsigned
 }
 const TIMEOUTS: Record<keyof Timeouts, Check> = {
-  handshake: whole, settings: whole, head: whole, firstRequest: whole, bodyIdle: whole, writeStall: whole, streamStall: whole, idle: whole, halfClosed: whole, ageMax: whole,
+  handshake: whole, settings: whole, head: whole, firstRequest: whole, bodyIdle: whole, writeStall: whole, streamStall: whole, scarceStall: whole, idle: whole, halfClosed: whole, ageMax: whole,
   rateMin: unsigned, rateGrace: whole
 }
 const percent: Check = value => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 99 ? undefined : 'an integer from 0 to 99'

@@ -11,6 +11,7 @@ use crate::http::{Event, Side};
 use crate::limits::{DRAIN_FIRST_REQUEST_WAIT, PIPELINED_REQUESTS_MAX};
 use crate::time::Moment;
 use crate::wire::Outbox;
+use crate::write_stall::Waiting;
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
@@ -25,22 +26,44 @@ impl Conn {
                 Timer::Idle if self.draining => self.finish(Closed::Drained),
                 Timer::Idle => self.finish(Closed::Idle),
                 Timer::HalfClosed => self.finish(Closed::Transport(TransportEnd::InOrder)),
-                Timer::WriteStall if self.outbox.written() > self.stall_from => {}
-                Timer::WriteStall => {
-                    // Waiting bytes cannot be delivered.
-                    self.outbox = Outbox::new();
-                    self.finish(Closed::ByUs(Violation::WriteStalled));
-                }
+                Timer::WriteStall => self.expire_write(now),
                 Timer::Rate if self.is_fast_enough() || !self.has_due() => {}
                 Timer::Rate if self.outbox.is_empty() => self.violate(Violation::BodyTooSlow),
-                Timer::Rate => {
-                    self.outbox = Outbox::new();
-                    self.finish(Closed::ByUs(Violation::RateTooLow));
-                }
+                Timer::Rate => self.give_up(Violation::RateTooLow),
                 Timer::Age => return self.shut_down(now),
             }
         }
         self.advance(now);
+    }
+
+    /// Ends the connection, with what waits on it: it cannot be delivered.
+    fn give_up(&mut self, why: Violation) {
+        self.outbox = Outbox::new();
+        self.finish(Closed::ByUs(why));
+    }
+
+    fn waiting_write(&self) -> Waiting<'_> {
+        Waiting {
+            side: self.side,
+            timeouts: &self.config.timeouts,
+            written: self.outbox.written(),
+        }
+    }
+
+    fn expire_write(&mut self, now: Instant) {
+        let mut stall = self.stall;
+        let waiting = self.waiting_write();
+        if stall.has_progress(&waiting) {
+            return;
+        }
+        let is_scarce = self.is_scarce_to_send();
+        let (looked, look) = (stall.look(&waiting, is_scarce), waiting.look());
+        self.stall = stall;
+        match (looked, look) {
+            (Err(violation), _) => self.give_up(violation),
+            (Ok(()), Some(look)) => self.timers.set(Timer::WriteStall, now + look),
+            (Ok(()), None) => {}
+        }
     }
 
     /// Moves every deadline later by the time in which the service's pause stopped reading.
@@ -202,14 +225,17 @@ impl Conn {
             && self
                 .receiver()
                 .is_some_and(|open| !open.continue_due && !matches!(open.sending, Sending::Body(_)));
-        if self.outbox.written() > self.stall_from || self.outbox.is_empty() {
+        let waiting = self.waiting_write();
+        let stall = waiting.look();
+        let is_set = self.timers.is_set(Timer::WriteStall);
+        if is_set && (self.outbox.is_empty() || self.stall.has_progress(&waiting)) {
             self.timers.stop(Timer::WriteStall);
         }
         let timeouts = &self.config.timeouts;
         let (head, body_idle) = (timeouts.head, timeouts.body_idle);
-        let (idle, stall) = match self.draining {
-            true => (Some(DRAIN_FIRST_REQUEST_WAIT), timeouts.write_stall),
-            false => (timeouts.idle, timeouts.write_stall),
+        let idle = match self.draining {
+            true => Some(DRAIN_FIRST_REQUEST_WAIT),
+            false => timeouts.idle,
         };
         let rate = (timeouts.rate_min > 0).then_some(timeouts.rate_grace);
         let awaits_reader = self.side == Side::Server && !self.outbox.is_empty();
@@ -218,7 +244,9 @@ impl Conn {
         let awaits_first = first_request.is_some() && !self.draining;
         let head_begun = in_head && (begun || awaits_first) && !self.is_paused;
         let head = first_request.or(head);
-        let is_idle = self.exchanges.is_empty() && !begun && !awaits_first;
+        // An answer that was given whole is over for its owner, and not for a client that reads slowly.
+        let is_written = self.outbox.is_empty() || self.draining;
+        let is_idle = self.exchanges.is_empty() && !begun && !awaits_first && is_written;
         // A client that is gone resets the connection when data is written to it.
         let half_closed = self.input != PeerInput::Open && self.outbox.is_empty();
         let half_closed_max = timeouts.half_closed;
@@ -234,12 +262,19 @@ impl Conn {
         self.run(now, Timer::Rate, awaits_body || awaits_reader, rate);
     }
 
-    /// Whether bytes are due from the peer at a rate: those of an answer that it reads, those that
-    /// are missing from a body of known length, and all where connections are scarce.
+    /// Whether bytes are due at a rate: those that are missing from a body of known length, all of a body where
+    /// connections are scarce, and those of an answer where connections or the send budget are. Else a client may
+    /// pause for the time of [`Timer::WriteStall`].
     fn has_due(&self) -> bool {
-        !self.outbox.is_empty()
-            || matches!(self.receiving, Receiving::Known { .. })
-            || self.scarcity.is_set()
+        match self.outbox.is_empty() {
+            true => matches!(self.receiving, Receiving::Known { .. }) || self.scarcity.is_set(),
+            false => self.is_scarce_to_send(),
+        }
+    }
+
+    /// Server: whether connections or the budget of the bytes that wait for clients are scarce.
+    pub fn is_scarce_to_send(&self) -> bool {
+        self.scarcity.is_set() || self.send_account.is_scarce()
     }
 
     /// Whether the bytes since the rate timer was set are as many as `rate_min` asks for.
@@ -261,7 +296,7 @@ impl Conn {
             && !self.timers.is_set(timer)
         {
             match timer {
-                Timer::WriteStall => self.stall_from = self.outbox.written(),
+                Timer::WriteStall => self.stall.start(self.outbox.written()),
                 Timer::Rate => self.rate_from = self.outbox.written() + self.received,
                 _ => {}
             }

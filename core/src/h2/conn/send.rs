@@ -219,7 +219,7 @@ impl Conn {
         }
         self.schedule_stream(id);
         self.account_for_waiting();
-        self.watch_streams(now, self.session.config().timeouts.stream_stall);
+        self.watch_waiting(now);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use super::{Conn, Timer};
 use crate::error::{Closed, H2Code, Violation};
 use crate::exchange::Framing;
 use crate::http::Side;
+use crate::write_stall::Waiting;
 use std::time::Instant;
 
 impl Conn {
@@ -50,40 +51,39 @@ impl Conn {
     /// The transport must take something while bytes wait, and a server's peer must take it at a
     /// rate: a dribble does not restart its time.
     pub(super) fn watch_write(&mut self, now: Instant) {
-        let Some(stall) = self.session.config().timeouts.write_stall else {
+        let waiting = self.waiting_write();
+        let Some(look) = waiting.look() else {
             return;
         };
         if self.outbox.is_empty() {
             self.timers.stop(Timer::Write);
-            return;
-        }
-        if self.written_since() >= self.least_written() || !self.timers.is_set(Timer::Write) {
-            self.seen.written = self.outbox.written() as u32;
-            self.timers.set(Timer::Write, now + stall);
+        } else if !self.timers.is_set(Timer::Write) || self.seen.stall.has_progress(&waiting) {
+            self.seen.stall.start(self.outbox.written());
+            self.timers.set(Timer::Write, now + look);
         }
     }
 
-    /// Bytes that the transport took since [`Timer::Write`] was set.
-    fn written_since(&self) -> u64 {
-        u64::from((self.outbox.written() as u32).wrapping_sub(self.seen.written))
-    }
-
-    /// The fewest bytes that the transport must take in the stall time.
-    fn least_written(&self) -> u64 {
-        let timeouts = &self.session.config().timeouts;
-        let least = match (self.session.side(), timeouts.write_stall) {
-            (Side::Server, Some(stall)) => timeouts.least_bytes(stall),
-            _ => 0,
-        };
-        least.max(1)
+    fn waiting_write(&self) -> Waiting<'_> {
+        Waiting {
+            side: self.session.side(),
+            timeouts: &self.session.config().timeouts,
+            written: self.outbox.written(),
+        }
     }
 
     fn expire_write(&mut self, now: Instant) {
-        match self.written_since() {
-            _ if self.outbox.is_empty() => {}
-            0 => self.fail(now, Violation::WriteStalled),
-            some if some < self.least_written() => self.fail(now, Violation::RateTooLow),
-            _ => self.watch_write(now),
+        let mut stall = self.seen.stall;
+        let waiting = self.waiting_write();
+        if self.outbox.is_empty() || stall.has_progress(&waiting) {
+            return self.watch_write(now);
+        }
+        let is_scarce = self.session.is_scarce_to_send();
+        let (looked, look) = (stall.look(&waiting, is_scarce), waiting.look());
+        self.seen.stall = stall;
+        match (looked, look) {
+            (Err(violation), _) => self.fail(now, violation),
+            (Ok(()), Some(look)) => self.timers.set(Timer::Write, now + look),
+            (Ok(()), None) => {}
         }
     }
 }

@@ -98,7 +98,7 @@ impl Conn {
             open.end_queued = false;
         }
         self.session.schedule_mut().remove(key);
-        self.watch_streams(now, self.session.config().timeouts.stream_stall);
+        self.watch_waiting(now);
         self.account_for_waiting();
     }
 
@@ -224,7 +224,7 @@ impl Conn {
             .start_if_stopped(now, self.actions.carried_out());
         queue.is_full |= queue.len() >= max;
         self.schedule_stream(id);
-        self.watch_streams(now, self.session.config().timeouts.stream_stall);
+        self.watch_waiting(now);
         self.account_for_waiting();
     }
 

@@ -38,7 +38,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     fn closing_stall(&self) -> Option<Duration> {
         match &self.config {
             Some(_) => self.write_stall(),
-            None => Timeouts::default().write_stall,
+            // A client that is done owes its server nothing more.
+            None => Timeouts::default().scarce_stall,
         }
     }
 }

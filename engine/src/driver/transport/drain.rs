@@ -6,6 +6,7 @@ use std::any::Any;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use trunkline_core::limits::Timeouts;
+use trunkline_core::min_rate::Scarcity;
 
 /// A call to the system about a socket whose peer does not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +35,8 @@ impl Drain {
     /// `None`: no deadline depends on it.
     pub(crate) fn of(timeouts: &Timeouts) -> Option<Self> {
         let rate = (timeouts.rate_min > 0).then_some(timeouts.rate_grace);
-        let shortest = timeouts.write_stall.into_iter().chain(rate).min()?;
+        let stall = timeouts.write_stall.map(|it| timeouts.shortest_stall(it));
+        let shortest = stall.into_iter().chain(rate).min()?;
         let every = shortest / LOOKS_PER_DEADLINE;
         Some(Self {
             every,
@@ -61,12 +63,9 @@ impl Drain {
         if self.look_at.is_none_or(|at| now < at) {
             return None;
         }
-        let Some(held) = ask() else {
-            // It will not say next time either.
-            self.look_at = None;
-            return None;
-        };
+        // Where the system does not say, it is a look all the same: the server may have become scarce.
         self.look_at = Some(now + self.every);
+        let held = ask()?;
         let before = self.held.replace(held)?;
         before
             .checked_sub(held)
@@ -74,23 +73,36 @@ impl Drain {
     }
 }
 
+/// How long a peer may take nothing, now.
+pub(crate) fn stall_now(timeouts: &Timeouts, is_scarce: impl FnOnce() -> bool) -> Option<Duration> {
+    let stall = timeouts.write_stall?;
+    Some(match is_scarce() {
+        true => timeouts.shortest_stall(stall),
+        false => stall,
+    })
+}
+
 /// The time for which the peer of a tunnel takes nothing of what waits for it.
 #[derive(Debug)]
 pub(crate) struct TunnelStall {
-    limit: Duration,
+    /// Where connections are not scarce, and where they are.
+    limits: (Duration, Duration),
+    scarcity: Scarcity,
     drain: Option<Drain>,
     blocked_since: Option<Instant>,
 }
 
-/// The peer of a tunnel has taken nothing for `Timeouts::write_stall`.
+/// The peer of a tunnel has taken nothing for `Timeouts::write_stall`, or `scarce_stall` where connections are scarce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stalled;
 
 impl TunnelStall {
     /// `None`: a peer may take nothing for ever.
-    pub(crate) fn of(timeouts: &Timeouts) -> Option<Self> {
+    pub(crate) fn of(timeouts: &Timeouts, scarcity: Scarcity) -> Option<Self> {
+        let limit = timeouts.write_stall?;
         Some(Self {
-            limit: timeouts.write_stall?,
+            limits: (limit, timeouts.shortest_stall(limit)),
+            scarcity,
             drain: Drain::of(timeouts),
             blocked_since: None,
         })
@@ -118,7 +130,11 @@ impl TunnelStall {
             }
             look_at = drain.next_deadline();
         }
-        let due = *since + self.limit;
+        let due = *since
+            + match self.scarcity.is_set() {
+                true => self.limits.1,
+                false => self.limits.0,
+            };
         match now >= due {
             true => Err(Stalled),
             false => Ok(look_at.map_or(due, |at| at.min(due))),

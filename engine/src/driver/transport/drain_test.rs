@@ -50,11 +50,17 @@ fn silent(_: &Full, _: SocketCall) -> Option<u64> {
     None
 }
 
-fn machine(version: Version, now: Instant) -> Machine {
+fn machine(version: Version, now: Instant, scarcity: &Scarcity) -> Machine {
     let config = Arc::new(Config::default());
     match version {
-        Version::Http2 => Machine::H2(Box::new(h2::Conn::new(Side::Server, config, now))),
-        _ => Machine::H1(Box::new(h1::Conn::new(Side::Server, config, now))),
+        Version::Http2 => {
+            let conn = h2::Conn::new(Side::Server, config, now);
+            Machine::H2(Box::new(conn.with_scarcity(scarcity)))
+        }
+        _ => {
+            let conn = h1::Conn::new(Side::Server, config, now);
+            Machine::H1(Box::new(conn.with_scarcity(scarcity)))
+        }
     }
 }
 
@@ -65,12 +71,13 @@ const H2_GET: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\0\0
 fn answering(
     version: Version,
     calls: CallSocket<Full>,
+    scarcity: &Scarcity,
 ) -> (ConnectionIo<Full>, Arc<AtomicU64>, Instant) {
     let now = Instant::now();
     let left = Arc::new(AtomicU64::new(HELD));
     let mut io = ConnectionIo::new(
         Transport::plain(Full(Arc::clone(&left))),
-        machine(version, now),
+        machine(version, now, scarcity),
     )
     .with_stalls(Arc::new(Config::default()), calls);
     let asks: &[u8] = match version {
@@ -96,7 +103,7 @@ fn answering(
 
 /// Whether it lives for ten minutes while `bytes` leave the socket each second.
 fn lives(version: Version, calls: CallSocket<Full>, bytes: u64) -> bool {
-    let (mut io, left, start) = answering(version, calls);
+    let (mut io, left, start) = answering(version, calls, &Scarcity::default());
     let mut cx = Context::from_waker(Waker::noop());
     for second in 0..600 {
         let now = start + Duration::from_secs(second);
@@ -126,10 +133,40 @@ fn a_reader_that_takes_nothing_or_a_dribble_or_whose_system_does_not_say_is_left
     }
 }
 
+#[test]
+fn a_client_that_pauses_is_waited_for_until_connections_are_scarce() {
+    for (version, calls) in [
+        (Version::Http11, sends as CallSocket<Full>),
+        (Version::Http2, sends),
+        (Version::Http11, silent),
+        (Version::Http2, silent),
+    ] {
+        let scarcity = Scarcity::shared();
+        let (mut io, _, start) = answering(version, calls, &scarcity);
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut ended = None;
+        for second in 0..200 {
+            let now = start + Duration::from_secs(second);
+            scarcity.set(second >= 100);
+            io.expire_due(now);
+            let _ = io.poll_write(&mut cx, now);
+            if io.machine.is_closed() {
+                ended = Some(second);
+                break;
+            }
+        }
+        let second = ended.expect("it is given up");
+        assert!(
+            (100..=130).contains(&second),
+            "{version:?}: after {second} s"
+        );
+    }
+}
+
 /// Whether a tunnel's peer is kept for ten minutes while `bytes` leave the socket each second; how often
 /// the socket was asked.
 fn keeps(timeouts: &Timeouts, reports: bool, bytes: u64) -> (bool, u32) {
-    let mut stall = TunnelStall::of(timeouts).unwrap();
+    let mut stall = TunnelStall::of(timeouts, Scarcity::default()).unwrap();
     let (start, mut asked) = (Instant::now(), 0);
     let mut next = start;
     for second in 0..600 {
@@ -165,14 +202,33 @@ fn a_reader_of_a_tunnel_that_takes_nothing_or_a_dribble_or_whose_system_does_not
     let timeouts = Timeouts::default();
     assert!(!keeps(&timeouts, true, 0).0);
     assert!(!keeps(&timeouts, true, 100).0);
-    assert_eq!(keeps(&timeouts, false, 10_000), (false, 1));
+    assert!(!keeps(&timeouts, false, 10_000).0);
+}
+
+#[test]
+fn a_peer_that_takes_nothing_of_a_tunnel_has_half_a_minute_where_connections_are_scarce() {
+    let timeouts = Timeouts::default();
+    for reports in [false, true] {
+        let scarcity = Scarcity::shared();
+        let mut stall = TunnelStall::of(&timeouts, scarcity.clone()).unwrap();
+        let start = Instant::now();
+        let mut judge = |second| {
+            let now = start + Duration::from_secs(second);
+            let judged = stall.judge(now, || reports.then_some(HELD));
+            judged.map(|next| next.duration_since(start).as_secs())
+        };
+        assert!(judge(0).unwrap() < 30, "it is looked at before");
+        assert!(judge(100).is_ok());
+        scarcity.set(true);
+        assert_eq!(judge(101), Err(Stalled), "{reports}");
+    }
 }
 
 #[test]
 fn a_write_to_a_tunnel_restarts_the_time_of_its_stall() {
     let timeouts = Timeouts::default();
     let limit = timeouts.write_stall.unwrap();
-    let mut stall = TunnelStall::of(&timeouts).unwrap();
+    let mut stall = TunnelStall::of(&timeouts, Scarcity::default()).unwrap();
     let start = Instant::now();
     assert!(stall.judge(start, || None).is_ok());
     stall.note_written();

@@ -198,7 +198,7 @@ impl<S: Serve> Unnegotiated<S> {
             stream: StreamId(1),
             bytes: self.bytes,
             entry,
-            stall: TunnelStall::of(&shared.config.timeouts),
+            stall: TunnelStall::of(&shared.config.timeouts, shared.scarcity.clone()),
         };
         let signals = &self.opener.signals;
         shared.service.take_upgraded(left, self.info, signals);

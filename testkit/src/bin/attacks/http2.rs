@@ -199,7 +199,7 @@ pub(crate) fn unread(address: SocketAddr) -> Vec<Fate> {
     let first = [initial_window(1 << 30), window_update(0, 1 << 30)].concat();
     let idle_connections = hundred_answers(address, &first);
     std::thread::sleep(20 * SECOND);
-    // Their end is due at 30 s; till then they live, which to read would change.
+    // Their end is due at 30 s where the budget is scarce; till then they live, which to read would change.
     idle_connections.iter().map(|_| Fate::Open).collect()
 }
 /// As above behind shut windows, ended again and again by an overflow of the connection's window

@@ -96,6 +96,9 @@ impl Programs {
             if matches!(attack.run, Run::Limited(_)) {
                 command.arg("limited");
             }
+            if matches!(attack.run, Run::Scarce(_)) {
+                command.arg("scarce");
+            }
             return Some(command);
         }
         let mut command = Command::new("node");
@@ -217,13 +220,15 @@ fn on_server(programs: &Programs, host: Host, attack: &Attack) -> std::io::Resul
     let server = Program::start(&mut command)?;
     let address = server.address()?;
     let neighbour = match attack.run {
-        Run::Clear(_) | Run::Limited(_) | Run::Slow(..) => Neighbour::clear(address),
+        Run::Clear(_) | Run::Limited(_) | Run::Scarce(_) | Run::Slow(..) => {
+            Neighbour::clear(address)
+        }
         Run::Tls(_) => Neighbour::program(&programs.client, "h2", address)?,
         Run::Quic(_) => Neighbour::program(&programs.client, "h3", address)?,
     };
     let began = Instant::now();
     let mut fates: Vec<String> = match attack.run {
-        Run::Clear(run) | Run::Tls(run) | Run::Limited(run) => {
+        Run::Clear(run) | Run::Tls(run) | Run::Limited(run) | Run::Scarce(run) => {
             run(address).iter().map(ToString::to_string).collect()
         }
         Run::Quic(function) => {
@@ -249,13 +254,17 @@ fn on_server(programs: &Programs, host: Host, attack: &Attack) -> std::io::Resul
     std::thread::sleep(LEAST.saturating_sub(began.elapsed()));
     let p99 = neighbour.p99();
     let costs = server.costs()?;
-    fates.retain(|fate| fate != attack.fate);
+    let expected_fate = host.fate(attack);
+    fates.retain(|fate| fate != expected_fate);
     let (rss_mib, cpu_seconds) = host.extra(attack);
     let measured = Measured {
         row: attack.row.to_string(),
         name: &host.name(attack),
-        fate: fates.first().map_or(attack.fate, String::as_str).to_owned(),
-        expected_fate: attack.fate,
+        fate: fates
+            .first()
+            .map_or(expected_fate, String::as_str)
+            .to_owned(),
+        expected_fate,
         costs,
         rss_mib_max: attack.rss_mib_max + rss_mib,
         cpu_seconds_max: attack.cpu_seconds_max + cpu_seconds,

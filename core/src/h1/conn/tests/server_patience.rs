@@ -201,14 +201,12 @@ fn a_peer_that_reads_nothing_is_given_up() {
         .respond(script.now, StreamId(1), &response(200, &[]), false)
         .unwrap();
     script.receives();
-    script.now += Duration::from_secs(29);
+    rests(&mut script, Duration::from_secs(299));
     script.write(1);
-    script.now += Duration::from_secs(29);
-    script.conn.handle_timeout(script.now);
+    rests(&mut script, Duration::from_secs(299));
     script.receives();
     assert!(!script.conn.is_closed(), "one byte was taken");
-    script.now += Duration::from_secs(2);
-    script.conn.handle_timeout(script.now);
+    rests(&mut script, Duration::from_secs(2));
     script.receives();
     assert_eq!(
         script.received(),
@@ -249,4 +247,81 @@ fn an_answer_that_the_transport_does_not_take_has_its_deadline_all_the_same() {
     script.write(usize::MAX);
     script.write(usize::MAX);
     assert_ne!(script.conn.next_deadline(), Some(script.now + stall));
+}
+
+/// A server that has answered with more than its client takes, and the flag that connections are scarce.
+fn unread() -> (Script, Scarcity) {
+    let scarcity = Scarcity::shared();
+    let mut script = Script::server();
+    let fresh = Script::server().conn;
+    script.conn = std::mem::replace(&mut script.conn, fresh).with_scarcity(&scarcity);
+    script.connection_lists(GET);
+    let (now, length) = (script.now, ("content-length", "100000"));
+    let answer = response(200, &[length]);
+    let sent = script.conn.respond(now, StreamId(1), &answer, false);
+    sent.unwrap();
+    let body = Bytes::from(vec![7; 100_000]);
+    let sent = script.conn.send_body(now, StreamId(1), body, true);
+    sent.unwrap();
+    script.write(0);
+    (script, scarcity)
+}
+
+/// Time passes, and the transport takes nothing.
+fn rests(script: &mut Script, time: Duration) {
+    let until = script.now + time;
+    while let Some(at) = script.conn.next_deadline().filter(|&at| at <= until) {
+        script.now = script.now.max(at);
+        script.conn.handle_timeout(script.now);
+    }
+    script.now = until;
+}
+
+/// The last event of a connection that is over.
+fn end(script: &mut Script) -> Option<String> {
+    assert!(script.conn.is_closed());
+    script.listen();
+    script.received().pop()
+}
+
+#[test]
+fn a_client_that_pauses_for_minutes_gets_the_rest_of_its_answer() {
+    let (mut script, _) = unread();
+    script.write(10_000);
+    for _ in 0..29 {
+        rests(&mut script, Duration::from_secs(10));
+        assert!(!script.conn.is_closed(), "a player that is paused");
+    }
+    script.write(usize::MAX);
+    script.write(usize::MAX);
+    assert!(script.conn.poll_write(script.now).is_empty());
+    assert!(!script.conn.is_closed());
+}
+
+#[test]
+fn a_client_that_takes_nothing_or_a_drip_for_five_minutes_is_left() {
+    for drip in [0, 50] {
+        let (mut script, _) = unread();
+        for _ in 0..299 {
+            rests(&mut script, Duration::from_secs(1));
+            script.write(drip);
+        }
+        assert!(!script.conn.is_closed(), "{drip}");
+        rests(&mut script, Duration::from_secs(1));
+        let due = match drip {
+            0 => "closed ByUs(WriteStalled)",
+            _ => "closed ByUs(RateTooLow)",
+        };
+        assert_eq!(end(&mut script).as_deref(), Some(due));
+    }
+}
+
+#[test]
+fn a_client_that_pauses_has_ten_seconds_where_connections_are_scarce() {
+    let (mut script, scarcity) = unread();
+    rests(&mut script, Duration::from_secs(100));
+    assert!(!script.conn.is_closed());
+    scarcity.set(true);
+    rests(&mut script, Duration::from_secs(10));
+    assert_eq!(end(&mut script).as_deref(), Some("closed ByUs(RateTooLow)"));
 }
