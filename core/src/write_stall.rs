@@ -9,14 +9,14 @@ use crate::http::Side;
 use crate::limits::Timeouts;
 use std::time::Duration;
 
-/// What the peer has taken, and the looks that found too little. Counts are modulo 2^32: less moves between two looks.
+/// The bytes that the peer has taken, and the looks that found too little. Counts are modulo 2^32: less moves between two looks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WriteStall {
     written_then: u32,
     looks: u32,
 }
 
-/// What is known of the connection whose bytes wait.
+/// The facts about the connection whose bytes wait.
 pub(crate) struct Waiting<'a> {
     pub(crate) side: Side,
     pub(crate) timeouts: &'a Timeouts,

@@ -101,7 +101,7 @@ pub struct Conn {
     /// Bytes of a request body that is read only to be thrown away.
     pub(super) discarded: usize,
     pub(super) timers: TimerTable<Timer>,
-    /// Of the write stall timer.
+    /// The state of the write stall timer.
     pub(super) stall: WriteStall,
     /// Body bytes that came.
     pub(super) received: u64,

@@ -107,7 +107,7 @@ pub struct H2Counts {
 /// The state of deadlines that ask for progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
-    /// Of [`Timer::Write`].
+    /// The state of [`Timer::Write`].
     pub(super) stall: WriteStall,
     /// Body bytes that had come, modulo 2^32, when [`Timer::Drain`] of a client was set.
     pub(super) received: u32,

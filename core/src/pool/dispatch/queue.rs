@@ -43,7 +43,7 @@ pub struct Rank {
 
 /// A request in line.
 #[derive(Debug)]
-pub(in crate::pool) struct Waiting<R> {
+pub(in crate::pool) struct WaitingRequest<R> {
     pub(in crate::pool) request: R,
     pub(in crate::pool) origin: Key,
     pub(in crate::pool) rank: Rank,
@@ -155,7 +155,7 @@ impl OriginQueue {
 /// All lines' entries.
 #[derive(Debug)]
 pub(in crate::pool) struct Queue<R> {
-    entries: Slab<Waiting<R>>,
+    entries: Slab<WaitingRequest<R>>,
 }
 
 impl<R> Default for Queue<R> {
@@ -169,7 +169,7 @@ impl<R> Default for Queue<R> {
 impl<R> Queue<R> {
     /// Keeps a request without a place in any line.
     pub(in crate::pool) fn park(&mut self, entrance: Entrance<R>) -> Ticket {
-        Ticket(self.entries.insert(Waiting {
+        Ticket(self.entries.insert(WaitingRequest {
             request: entrance.request,
             origin: entrance.origin,
             rank: entrance.rank,
@@ -208,7 +208,7 @@ impl<R> Queue<R> {
         }
     }
 
-    pub(in crate::pool) fn get(&self, ticket: Ticket) -> Option<&Waiting<R>> {
+    pub(in crate::pool) fn get(&self, ticket: Ticket) -> Option<&WaitingRequest<R>> {
         self.entries.get(ticket.0)
     }
 
@@ -224,7 +224,7 @@ impl<R> Queue<R> {
         &mut self,
         origin_queue: &mut OriginQueue,
         ticket: Ticket,
-    ) -> Option<Waiting<R>> {
+    ) -> Option<WaitingRequest<R>> {
         let entry = self.entries.remove(ticket.0)?;
         if entry.is_parked {
             return Some(entry);
@@ -250,7 +250,7 @@ impl<R> Queue<R> {
         &mut self,
         origin_queue: &mut OriginQueue,
         ticket: Ticket,
-    ) -> Option<Waiting<R>> {
+    ) -> Option<WaitingRequest<R>> {
         let entry = self.get(ticket)?;
         let (class, end, group) = (entry.rank.class, entry.end, entry.rank.group);
         let class_queue = &mut origin_queue.class_queues[class as usize];
@@ -265,7 +265,7 @@ impl<R> Queue<R> {
         self.entries.len()
     }
 
-    pub(in crate::pool) fn iter(&self) -> impl Iterator<Item = (Ticket, &Waiting<R>)> {
+    pub(in crate::pool) fn iter(&self) -> impl Iterator<Item = (Ticket, &WaitingRequest<R>)> {
         self.entries.iter().map(|(key, entry)| (Ticket(key), entry))
     }
 }

@@ -21,6 +21,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("abuse", &["budget", "error", "limits"]),
     ("min_rate", &["error", "limits"]),
     ("send_account", &["credit", "limits"]),
+    ("write_stall", &["error", "http", "limits"]),
     (
         "http",
         &["budget", "credit", "error", "limits", "time", "wire"],
@@ -53,6 +54,7 @@ const CORE: &[(&str, &[&str])] = &[
             "send_account",
             "time",
             "wire",
+            "write_stall",
             "http",
             "exchange",
         ],
@@ -83,6 +85,7 @@ const CORE: &[(&str, &[&str])] = &[
             "send_account",
             "time",
             "wire",
+            "write_stall",
             "http",
             "exchange",
             "hpack",
