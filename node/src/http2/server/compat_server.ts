@@ -282,7 +282,7 @@ export class CompatServer {
   private onRequest (exchange: Exchange): void {
     const { server } = this
     // A listener of the connection has ended it, or it was dropped.
-    if (exchange.connection.isAborted) return
+    if (exchange.connection.isTurnedAway) return
     exchange.connection.isUsed = true
     if (exchange.version < HttpVersion.Http2 || this.wantsHttp1) {
       const socket = this.connections.sockets.get(exchange.connection)

@@ -159,7 +159,7 @@ export class ServerConnections {
   /** A client broke HTTP/1.1: a listener of `clientError` answers, or the status that says what was wrong. */
   onRefused (exchange: Exchange, refused: Refused): void {
     const { connection } = exchange
-    if (connection.isAborted) return
+    if (connection.isTurnedAway) return
     const shared = this.sockets.get(connection)
     const socket = shared !== undefined && Stage.is(shared) && !shared.destroyed ? shared.$leaveServer() : socketOf(Socket, connection.encrypted, connection)
     socket.server = this.server
