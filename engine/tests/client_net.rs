@@ -107,6 +107,22 @@ fn an_address_that_does_not_answer_costs_one_delay() {
     }
 }
 
+/// With a connect timeout that is shorter than the head starts: attempts begin closer together.
+#[test]
+fn every_address_has_its_turn_within_the_connect_timeout() {
+    let (hole, origin) = (BlackHole::new(), hello(Speaks::Plain));
+    run(async {
+        let client = origin
+            .client()
+            .connect_to("localhost", [hole.address, origin.running.local_addr()])
+            .attempt_delay(Duration::from_secs(2))
+            .connect_timeout(Duration::from_secs(1));
+        let client = client.build().unwrap();
+        let response = client.get(origin.url("/")).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+    });
+}
+
 #[test]
 fn an_address_that_refuses_costs_no_delay() {
     let origin = hello(Speaks::Plain);

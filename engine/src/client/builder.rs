@@ -382,6 +382,7 @@ impl<C> ClientBuilder<C> {
             *time = within(*time);
         }
         self.pool.no_exchange_timeout = self.settings.timeouts.headers;
+        self.settings.route.attempts_limit = self.settings.timeouts.connect;
         if let Some(agent) = self.settings.policies.fields.get(USER_AGENT) {
             self.settings.route.proxies.name_agent(agent.as_bytes());
         }

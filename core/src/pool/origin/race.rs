@@ -57,6 +57,17 @@ impl Race {
         }
     }
 
+    /// Every address has its turn before `limit`, when the attempts end: where the delay would be longer, it is the part of
+    /// the limit that falls to each.
+    #[must_use]
+    pub fn within(mut self, limit: Option<Duration>) -> Self {
+        let count = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
+        if let Some(part) = limit.and_then(|limit| limit.checked_div(count)) {
+            self.delay = self.delay.min(part).max(ATTEMPT_DELAY_MIN);
+        }
+        self
+    }
+
     /// The next step.
     pub fn poll(&mut self, now: Instant) -> RaceStep {
         if self.won {

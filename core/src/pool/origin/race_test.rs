@@ -59,6 +59,24 @@ fn families_take_turns_beginning_with_the_resolvers_first() {
 }
 
 #[test]
+fn attempts_that_end_before_the_delays_are_over_begin_closer_together() {
+    let of = |limit: Option<u64>| {
+        let mut race = race(&[A4, B4, C4]).within(limit.map(Duration::from_millis));
+        assert_eq!(race.poll(start()), Connect(at(A4)));
+        match race.poll(start()) {
+            Wait(Some(until)) => until - start(),
+            step => panic!("{step:?}"),
+        }
+    };
+    assert_eq!(of(None), ATTEMPT_DELAY);
+    assert_eq!(of(Some(10_000)), ATTEMPT_DELAY);
+    assert_eq!(of(Some(300)), Duration::from_millis(100));
+    assert_eq!(of(Some(1)), ATTEMPT_DELAY_MIN);
+    let nowhere = Race::new(&[], ATTEMPT_DELAY).within(Some(ATTEMPT_DELAY));
+    assert_eq!({ nowhere }.poll(start()), Failed);
+}
+
+#[test]
 fn the_second_attempt_begins_after_the_delay_and_not_before() {
     let mut race = race(&[A6, A4]);
     let due = start() + ATTEMPT_DELAY;

@@ -112,7 +112,7 @@ pub(super) async fn establish(
         }
         Ok(quic)
     };
-    let outcome = race::first(&addresses, settings.route.attempt_delay, open).await;
+    let outcome = race::first(settings.route.options().race(&addresses), open).await;
     outcome.map_err(|mut failures| match failures.pop() {
         Some((_, last)) => last,
         None => Error::new(ErrorKind::Connect, Fault::Network, Retry::Safe)

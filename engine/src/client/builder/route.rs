@@ -63,7 +63,7 @@ impl<C> ClientBuilder<C> {
         self
     }
     /// The head start that one address has over the next (RFC 8305 section 5). From 10 ms to 2 s,
-    /// default 250 ms.
+    /// default 250 ms; less where the connect timeout, divided by the number of addresses, is shorter.
     #[must_use]
     pub fn attempt_delay(mut self, delay: Duration) -> Self {
         self.settings.route.attempt_delay = delay;

@@ -14,13 +14,23 @@ use std::time::{Duration, Instant};
 use tokio::net::{TcpSocket, TcpStream};
 use trunkline_core::pool::{Race, RaceStep};
 
-/// How sockets are made.
+/// How sockets are made, and how soon after each other.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::client) struct SocketOptions {
+    /// The head start of an address.
+    pub(in crate::client) delay: Duration,
+    /// When all of the attempts end.
+    pub(in crate::client) limit: Option<Duration>,
     /// The address to connect from.
     pub(in crate::client) local_address: Option<IpAddr>,
     /// The silence after which the kernel asks whether the peer is there.
     pub(in crate::client) keepalive: Option<Duration>,
+}
+
+impl SocketOptions {
+    pub(in crate::client) fn race(&self, addresses: &[SocketAddr]) -> Race {
+        Race::new(addresses, self.delay).within(self.limit)
+    }
 }
 
 /// A socket, and how long its address took to answer.
@@ -30,10 +40,9 @@ pub(in crate::client) type Connected = (TcpStream, Duration);
 pub(in crate::client) async fn connect(
     target: &str,
     addresses: &[SocketAddr],
-    delay: Duration,
     options: SocketOptions,
 ) -> Result<Connected, Error> {
-    first(addresses, delay, |address| open(address, options))
+    first(options.race(addresses), |address| open(address, options))
         .await
         .map_err(|failures| all_failed(target, failures))
 }
@@ -41,18 +50,16 @@ pub(in crate::client) async fn connect(
 /// Each address whose attempt failed, and why, in the order of the failures.
 pub(in crate::client) type Failures<E> = Vec<(SocketAddr, E)>;
 
-/// Opens a connection to each of `addresses` in turn, `delay` apart or as soon as one fails, and returns what
-/// is there first.
+/// Opens a connection to each address as `race` says, and returns what is there first.
 pub(in crate::client) async fn first<T, E, F>(
-    addresses: &[SocketAddr],
-    delay: Duration,
+    race: Race,
     open: impl Fn(SocketAddr) -> F,
 ) -> Result<T, Failures<E>>
 where
     F: Future<Output = Result<T, E>>,
 {
     let mut racing = Racing {
-        race: Race::new(addresses, delay),
+        race,
         attempts: Vec::new(),
         failures: Vec::new(),
         alarm: Alarm::default(),

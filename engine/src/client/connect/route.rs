@@ -40,6 +40,8 @@ pub(in crate::client) struct Route {
     /// Connections begin with a header of the PROXY protocol.
     pub(in crate::client) header: Option<ProxyHeaderVersion>,
     pub(in crate::client) attempt_delay: Duration,
+    /// The connect timeout, which every attempt at an address is within.
+    pub(in crate::client) attempts_limit: Option<Duration>,
     pub(in crate::client) proxies: Proxies,
     /// The one given by `proxy`, not by the environment.
     pub(in crate::client) proxy_given: bool,
@@ -65,6 +67,7 @@ impl Default for Route {
             keepalive: None,
             header: None,
             attempt_delay: ATTEMPT_DELAY,
+            attempts_limit: None,
             proxies: Proxies::default(),
             proxy_given: false,
             environment: true,
@@ -123,8 +126,7 @@ impl Route {
                 None => self.addresses(&origin.host, origin.port).await?,
             };
             let target = displayed(origin);
-            let (delay, options) = (self.attempt_delay, self.options());
-            let (socket, took) = race::connect(&target, &addresses, delay, options).await?;
+            let (socket, took) = race::connect(&target, &addresses, self.options()).await?;
             let mut socket = Socket::Tcp(socket);
             socket.announce(self.header).await?;
             return Ok(Reached {
@@ -249,8 +251,7 @@ impl Route {
     async fn connect_proxy(&self, proxy: &Proxy) -> Result<Socket, Error> {
         let addresses = self.addresses(&proxy.host, proxy.port).await?;
         let target = format!("the proxy {}", proxy.displayed);
-        let (delay, options) = (self.attempt_delay, self.options());
-        let (socket, _) = race::connect(&target, &addresses, delay, options).await?;
+        let (socket, _) = race::connect(&target, &addresses, self.options()).await?;
         if proxy.kind != ProxyKind::Https {
             return Ok(Socket::Tcp(socket));
         }
@@ -274,8 +275,10 @@ impl Route {
         Ok(Socket::Tls(Box::new(ProxyTls::new(stream))))
     }
 
-    fn options(&self) -> SocketOptions {
+    pub(in crate::client) fn options(&self) -> SocketOptions {
         SocketOptions {
+            delay: self.attempt_delay,
+            limit: self.attempts_limit,
             local_address: self.local_address,
             keepalive: self.keepalive,
         }
