@@ -7,11 +7,12 @@ use axum::extract::ws::{Message as AxumMessage, WebSocket, WebSocketUpgrade};
 use axum::routing::{any, get};
 use futures_util::{SinkExt, StreamExt};
 use std::net::SocketAddr;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 use trunkline::client::{ClientTls, Protocols};
 use trunkline::{Client, ErrorKind, StatusCode, Tls, Version, serve};
@@ -93,6 +94,110 @@ fn a_websocket_opens_on_a_stream_of_http_3() {
     run(talks(Protocols::H3Only, Version::HTTP_3, StatusCode::OK));
 }
 
+/// RFC 6455 section 4.1: an HTTP proxy is asked for a tunnel; one that forwards drops the upgrade.
+#[test]
+fn a_websocket_without_tls_goes_through_a_tunnel_of_an_http_proxy() {
+    run(async {
+        let router =
+            Router::new().route("/", any(async |up: WebSocketUpgrade| up.on_upgrade(echo)));
+        let listener = ports::listener().await;
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(serve(listener, router).into_future());
+        let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy_url = format!("http://{}", proxy.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut client, _) = proxy.accept().await.unwrap();
+            let request = received_head(&mut client).await;
+            let asked = format!("CONNECT {address} HTTP/1.1\r\n");
+            assert!(request.starts_with(&asked), "{request}");
+            let mut server = TcpStream::connect(address).await.unwrap();
+            client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+            copy_bidirectional(&mut client, &mut server).await.unwrap();
+        });
+        let client = Client::builder().proxy(&proxy_url).build().unwrap();
+        let opened = client.websocket(format!("ws://{address}/")).connect().await;
+        let bytes = opened.unwrap().into_body();
+        let mut socket = WebSocketStream::from_raw_socket(bytes, Role::Client, None).await;
+        socket.send(Message::text("hello")).await.unwrap();
+        assert_eq!(
+            socket.next().await.unwrap().unwrap(),
+            Message::text("hello")
+        );
+    });
+}
+
+/// A server that agrees to a WebSocket with `fields` beside those that it needs.
+async fn agreeing(fields: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let request = received_head(&mut socket).await;
+        let key = request.split("sec-websocket-key: ").nth(1).unwrap();
+        let accept = derive_accept_key(key.split("\r\n").next().unwrap().as_bytes());
+        let answer = format!(
+            "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+             sec-websocket-accept: {accept}\r\n{fields}\r\n"
+        );
+        socket.write_all(answer.as_bytes()).await.unwrap();
+        // The client leaves.
+        let _ = socket.read_to_end(&mut Vec::new()).await;
+    });
+    address
+}
+
+/// RFC 6455 section 4.1, items 5 and 6.
+#[test]
+fn a_subprotocol_or_an_extension_that_was_not_offered_opens_no_websocket() {
+    run(async {
+        let client = Client::new();
+        for (fields, wrong) in [
+            ("", None),
+            ("sec-websocket-protocol: b\r\n", None),
+            (
+                "sec-websocket-protocol: c\r\n",
+                Some("sec-websocket-protocol"),
+            ),
+            (
+                "sec-websocket-protocol: a, b\r\n",
+                Some("sec-websocket-protocol"),
+            ),
+            (
+                "sec-websocket-extensions: permessage-deflate\r\n",
+                Some("sec-websocket-extensions"),
+            ),
+        ] {
+            let url = format!("WS://{}/", agreeing(fields).await);
+            let opened = client
+                .websocket(url)
+                .subprotocols(&["a", "b"])
+                .connect()
+                .await;
+            match (opened, wrong) {
+                (Ok(_), None) => {}
+                (Err(error), Some(wrong)) if error.to_string().contains(wrong) => {}
+                (outcome, _) => panic!("{fields} {outcome:?}"),
+            }
+        }
+        let url = format!(
+            "ws://{}/",
+            agreeing("sec-websocket-extensions: x-mine\r\n").await
+        );
+        let offering = client
+            .websocket(url)
+            .header("sec-websocket-extensions", "x-mine");
+        offering.connect().await.unwrap();
+    });
+}
+
+async fn received_head(socket: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        assert_ne!(socket.read_buf(&mut head).await.unwrap(), 0);
+    }
+    String::from_utf8(head).unwrap()
+}
+
 #[test]
 fn an_upgrade_without_the_accept_of_its_key_opens_no_websocket() {
     run(async {
@@ -100,16 +205,13 @@ fn an_upgrade_without_the_accept_of_its_key_opens_no_websocket() {
         let address = listener.local_addr().unwrap();
         let server = tokio::spawn(async move {
             let (mut socket, _) = listener.accept().await.unwrap();
-            let mut request = Vec::new();
-            while !request.ends_with(b"\r\n\r\n") {
-                assert_ne!(socket.read_buf(&mut request).await.unwrap(), 0);
-            }
+            let request = received_head(&mut socket).await;
             let answer = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\n\
                           upgrade: websocket\r\nsec-websocket-accept: wrong\r\n\r\n";
             socket.write_all(answer.as_bytes()).await.unwrap();
             // The client leaves.
-            let _ = socket.read_to_end(&mut request).await;
-            String::from_utf8(request).unwrap()
+            let _ = socket.read_to_end(&mut Vec::new()).await;
+            request
         });
         let client = Client::builder().user_agent("a/1").build().unwrap();
         let request = client.websocket(format!("ws://{address}/chat?a=b"));

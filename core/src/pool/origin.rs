@@ -28,6 +28,8 @@ pub struct Origin {
     pub server_name: Option<Box<str>>,
     /// The proxy in between, as its URL without credentials.
     pub proxy: Option<Box<str>>,
+    /// The proxy is asked for a tunnel, also where it could forward the requests.
+    pub tunnels: bool,
     /// Which of the client's TLS configurations (roots, client certificate) speaks.
     pub tls_identity: u32,
     /// The address to connect from.
@@ -96,6 +98,7 @@ impl Origin {
             protocols,
             server_name: None,
             proxy: None,
+            tunnels: false,
             tls_identity: 0,
             local_address: None,
             custom: false,

@@ -260,6 +260,7 @@ impl Proxies {
         matches!(proxy.kind, ProxyKind::Http | ProxyKind::Https)
             && origin.scheme == Scheme::Http
             && origin.protocols != Protocols::H2Only
+            && !origin.tunnels
             && !self.always_tunnel
     }
     pub(in crate::client) fn choose(

@@ -19,7 +19,7 @@ use base64::prelude::BASE64_STANDARD;
 use http::header::{CONNECTION, HOST, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Response};
-use opening::WebSocketListener;
+use opening::{Offered, WebSocketListener};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use trunkline_core::error::Misuse;
@@ -50,8 +50,8 @@ impl Client {
     pub fn websocket(&self, url: impl AsRef<str>) -> WebSocketRequest {
         let url = url.as_ref();
         let url = match url.split_once("://") {
-            Some(("ws", rest)) => format!("http://{rest}"),
-            Some(("wss", rest)) => format!("https://{rest}"),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("ws") => format!("http://{rest}"),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("wss") => format!("https://{rest}"),
             _ => url.to_owned(),
         };
         WebSocketRequest {
@@ -82,11 +82,11 @@ impl WebSocketRequest {
     }
     /// Opens it: the response's body is the stream of bytes that carries its frames, in both directions. The
     /// client's default fields and cookies are sent; redirects are not followed. Of its timeouts those until
-    /// the response count, and the total one for the whole WebSocket.
+    /// the response count, and the total one for the whole WebSocket. An HTTP proxy is asked for a tunnel, for `ws` too.
     ///
     /// # Errors
-    /// As [`send`](RequestBuilder::send); a server that does not agree is an error of kind
-    /// [`ErrorKind::Status`](crate::ErrorKind::Status).
+    /// As [`send`](RequestBuilder::send); a server that does not agree, or that chooses a subprotocol or an extension which was
+    /// not offered, is an error of kind [`ErrorKind::Status`](crate::ErrorKind::Status).
     pub async fn connect(self) -> Result<Response<WebSocketBytes>, Error> {
         let client = self.client;
         let (mut parts, _) = self.request.build()?.into_parts();
@@ -98,7 +98,10 @@ impl WebSocketRequest {
             .headers
             .insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
         let by_stream = matches!(settings.protocols, Protocols::H2Only | Protocols::H3Only);
+        let offered = Offered::of(&parts.headers);
         let mut origin = origin_of(&parts, settings)?;
+        // RFC 6455 section 4.1: a proxy that forwards requests one by one passes no upgrade on.
+        origin.tunnels = origin.proxy.is_some();
         let (head, accept) = match by_stream {
             true => (connect_head(&mut parts)?, None),
             false => {
@@ -125,7 +128,7 @@ impl WebSocketRequest {
             body_timeout: None,
             queue_timeout: None,
         };
-        let opening = WebSocketListener::new(opened, to_reader, accept);
+        let opening = WebSocketListener::new(opened, to_reader, accept, offered);
         let exchange = client.submit(submission, Box::new(opening));
         // Dropped, it cancels what was submitted.
         let bytes = WebSocketBytes::new(exchange, sender, received);

@@ -4,7 +4,7 @@ use crate::body::header_map::append_all;
 use crate::client::listener::{BodyArrival, ExchangeListener};
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use bytes::Bytes;
-use http::header::SEC_WEBSOCKET_ACCEPT;
+use http::header::{SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_PROTOCOL};
 use http::{HeaderMap, Response, StatusCode};
 use tokio::sync::{mpsc, oneshot};
 use trunkline_core::http::{Fields, ResponseHead, Version};
@@ -12,12 +12,42 @@ use trunkline_core::http::{Fields, ResponseHead, Version};
 /// A piece of the peer's bytes, and whether it counts as unread until it is taken.
 pub(super) type Piece = Result<(Bytes, bool), Error>;
 
+/// The subprotocols and extensions that a request names: a server may choose no others (RFC 6455 section 4.1).
+pub(super) struct Offered {
+    subprotocols: Vec<Vec<u8>>,
+    has_extensions: bool,
+}
+
+impl Offered {
+    pub(super) fn of(fields: &HeaderMap) -> Self {
+        let lists = fields.get_all(SEC_WEBSOCKET_PROTOCOL).into_iter();
+        let names = lists.flat_map(|list| list.as_bytes().split(|byte| *byte == b','));
+        Self {
+            subprotocols: names.map(|name| name.trim_ascii().to_vec()).collect(),
+            has_extensions: fields.contains_key(SEC_WEBSOCKET_EXTENSIONS),
+        }
+    }
+    fn check(&self, response: &HeaderMap, status: StatusCode) -> Result<(), Error> {
+        let chosen = response.get_all(SEC_WEBSOCKET_PROTOCOL).into_iter();
+        let offered = |name: &[u8]| self.subprotocols.iter().any(|known| known == name);
+        let wrong = if !chosen.into_iter().all(|name| offered(name.as_bytes())) {
+            "a subprotocol that was not offered (sec-websocket-protocol)"
+        } else if response.contains_key(SEC_WEBSOCKET_EXTENSIONS) && !self.has_extensions {
+            "an extension that was not offered (sec-websocket-extensions)"
+        } else {
+            return Ok(());
+        };
+        Err(refused(status).with_text(format!("the server chose {wrong}")))
+    }
+}
+
 pub(super) struct WebSocketListener {
     opened: Option<oneshot::Sender<Result<Response<()>, Error>>>,
     /// `None` behind the end.
     to_reader: Option<mpsc::UnboundedSender<Piece>>,
     /// The `sec-websocket-accept` of an upgrade; `None`: it is a stream.
     accept: Option<String>,
+    offered: Offered,
 }
 
 impl WebSocketListener {
@@ -25,11 +55,13 @@ impl WebSocketListener {
         opened: oneshot::Sender<Result<Response<()>, Error>>,
         to_reader: mpsc::UnboundedSender<Piece>,
         accept: Option<String>,
+        offered: Offered,
     ) -> Self {
         Self {
             opened: Some(opened),
             to_reader: Some(to_reader),
             accept,
+            offered,
         }
     }
     fn open(&self, head: &ResponseHead, version: Version) -> Result<Response<()>, Error> {
@@ -44,17 +76,18 @@ impl WebSocketListener {
         };
         append_all(response.headers_mut(), head.fields());
         match &self.accept {
-            None if status.is_success() => Ok(response),
+            None if status.is_success() => {}
             Some(accept) if status == StatusCode::SWITCHING_PROTOCOLS => {
-                match is_accepted(response.headers(), accept) {
-                    true => Ok(response),
-                    false => Err(refused(status).with_text(
+                if !is_accepted(response.headers(), accept) {
+                    return Err(refused(status).with_text(
                         "the server switched protocols without the sec-websocket-accept of a WebSocket",
-                    )),
+                    ));
                 }
             }
-            _ => Err(refused(status)),
+            _ => return Err(refused(status)),
         }
+        self.offered.check(response.headers(), status)?;
+        Ok(response)
     }
     fn pass_on(&self, data: Bytes, counts: bool) {
         if let Some(to_reader) = &self.to_reader {
