@@ -8,10 +8,9 @@
 use crate::budget::{Budget, Rate};
 use crate::error::Violation;
 use crate::limits::{
-    DATA_OVERHEAD_BYTES, DATA_OVERHEAD_BYTES_MAX, EMPTY_FRAMES_CONSECUTIVE_MAX,
-    EMPTY_FRAMES_TOTAL_MAX, Limits, PRIORITY_UPDATES_PENDING_MAX, PROVOKED_RESETS,
-    RESETS_CEILING_FACTOR, WINDOW_UPDATES_FREE, WINDOW_UPDATES_PER_DATA_FRAME_MAX,
-    WINDOW_UPDATES_PER_STREAM_MAX,
+    DATA_OVERHEAD_BYTES, DATA_OVERHEAD_BYTES_MAX, EMPTY_FRAMES, EMPTY_FRAMES_CONSECUTIVE_MAX,
+    Limits, PRIORITY_UPDATES_PENDING_MAX, PROVOKED_RESETS, RESETS_CEILING_FACTOR,
+    WINDOW_UPDATES_FREE, WINDOW_UPDATES_PER_DATA_FRAME_MAX, WINDOW_UPDATES_PER_STREAM_MAX,
 };
 use std::time::Instant;
 
@@ -49,7 +48,6 @@ pub struct Abuse {
     /// Streams the peer opened and streams that were reset, lately; see [`RATIO_STREAMS`].
     opened_lately: u32,
     reset_lately: u32,
-    empty_in_a_row: u32,
     streams: u64,
     data_frames_sent: u64,
     /// The cost of the unread frames of all bodies, beside their bytes.
@@ -59,10 +57,14 @@ pub struct Abuse {
     counts: [u32; NAMES.len()],
 }
 
-/// The cost of the unread frames of one body, beside their bytes. Each body has its own: an unread one must not
-/// make those beside it look unread too.
+/// The frames of one body. Each body has its own count: an unread one must not make those beside it look unread too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FrameOverhead(u32);
+pub struct BodyFrames {
+    /// The cost of its unread frames, beside their bytes.
+    overhead: u32,
+    empty_in_a_row: u8,
+    had_empty: bool,
+}
 
 /// Counts that end a connection, whatever its budgets say.
 #[derive(Clone, Debug)]
@@ -108,6 +110,7 @@ struct Budgets {
     resets_ceiling: Budget,
     provoked: Budget,
     pings: Budget,
+    empty_frames: Budget,
 }
 
 /// Index into the counts.
@@ -152,7 +155,6 @@ impl Abuse {
             budgets: None,
             opened_lately: 0,
             reset_lately: 0,
-            empty_in_a_row: 0,
             streams: 0,
             data_frames_sent: 0,
             overhead: 0,
@@ -270,14 +272,15 @@ impl Abuse {
     }
 
     /// A DATA frame with `body_len` bytes of body came, padding not counted. Frames with
-    /// END_STREAM cost nothing: there is one per stream. Empty ones are counted
-    /// (CVE-2019-9518); short ones are charged to `of_body` what they cost in memory until
+    /// END_STREAM cost nothing: there is one per stream. Empty ones draw on a budget
+    /// (CVE-2019-9518); the first of a body is free, because it costs less than its stream. Short ones are charged to
+    /// `of_body` what they cost in memory until
     /// [`data_consumed`](Self::data_consumed), and only beyond
     /// [`DATA_OVERHEAD_BYTES_MAX`] of all bodies is each a glitch, so that a stream of small messages with a
     /// reader lives for ever.
     pub fn data_received(
         &mut self,
-        of_body: &mut FrameOverhead,
+        of_body: &mut BodyFrames,
         body_len: u32,
         end: bool,
         now: Instant,
@@ -286,9 +289,9 @@ impl Abuse {
             return Verdict::Fine;
         }
         if body_len == 0 {
-            return self.empty_data();
+            return self.empty_data(of_body, now);
         }
-        self.empty_in_a_row = 0;
+        of_body.empty_in_a_row = 0;
         let overhead = DATA_OVERHEAD_BYTES.saturating_sub(body_len);
         if overhead == 0 {
             return Verdict::Fine;
@@ -298,37 +301,38 @@ impl Abuse {
             return self.glitch(1, now);
         }
         self.overhead += u64::from(overhead);
-        of_body.0 += overhead;
+        of_body.overhead += overhead;
         Verdict::Fine
     }
 
-    fn empty_data(&mut self) -> Verdict {
+    fn empty_data(&mut self, of_body: &mut BodyFrames, now: Instant) -> Verdict {
         self.count(AbuseKind::EmptyData);
         if self.exceeds_stream_errors() {
             return Verdict::Close(Violation::StreamErrorsTooMany);
         }
-        self.empty_in_a_row += 1;
-        let total = self.counts[AbuseKind::EmptyData as usize];
-        if self.empty_in_a_row > EMPTY_FRAMES_CONSECUTIVE_MAX || total > EMPTY_FRAMES_TOTAL_MAX {
+        of_body.empty_in_a_row = of_body.empty_in_a_row.saturating_add(1);
+        let is_first = !std::mem::replace(&mut of_body.had_empty, true);
+        let in_budget = is_first || self.budgets(now).empty_frames.charge(1, now);
+        if of_body.empty_in_a_row > EMPTY_FRAMES_CONSECUTIVE_MAX || !in_budget {
             return Verdict::Close(Violation::EmptyFramesTooMany);
         }
         Verdict::Fine
     }
 
     /// `bytes` of the `unread` ones of a body were read: their share of its overhead is free again.
-    pub fn data_consumed(&mut self, of_body: &mut FrameOverhead, bytes: u64, unread: u64) {
+    pub fn data_consumed(&mut self, of_body: &mut BodyFrames, bytes: u64, unread: u64) {
         if bytes >= unread {
             return self.data_discarded(of_body);
         }
         // Both factors are bounded: the overhead by its limit, the bytes by the windows.
-        let freed = u64::from(of_body.0) * bytes / unread;
-        of_body.0 -= freed as u32;
+        let freed = u64::from(of_body.overhead) * bytes / unread;
+        of_body.overhead -= freed as u32;
         self.overhead -= freed;
     }
 
     /// Nothing of a body lies unread any more.
-    pub fn data_discarded(&mut self, of_body: &mut FrameOverhead) {
-        self.overhead -= u64::from(std::mem::take(&mut of_body.0));
+    pub fn data_discarded(&mut self, of_body: &mut BodyFrames) {
+        self.overhead -= u64::from(std::mem::take(&mut of_body.overhead));
     }
 
     /// We reset a stream on which the peer may send `bytes` more.
@@ -389,6 +393,7 @@ impl Abuse {
                 resets_ceiling: Budget::new(rates.resets.times(RESETS_CEILING_FACTOR), now),
                 provoked: Budget::new(PROVOKED_RESETS, now),
                 pings: Budget::new(rates.pings, now),
+                empty_frames: Budget::new(EMPTY_FRAMES, now),
             })
         })
     }

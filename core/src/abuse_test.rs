@@ -1,6 +1,6 @@
 //! Each flood is stopped; honest traffic that resembles it is not.
 
-use super::{Abuse, FrameOverhead, Verdict};
+use super::{Abuse, BodyFrames, Verdict};
 use crate::budget::Rate;
 use crate::error::Violation;
 use crate::limits::Limits;
@@ -233,17 +233,17 @@ fn ten_pings_a_second_go_on_for_ever() {
 fn empty_data_in_a_row_is_closed_after_ten() {
     let now = start();
     let mut abuse = abuse();
-    let mut of_body = FrameOverhead::default();
+    let mut of_body = BodyFrames::default();
     let (fine, verdict) = fine_times(100, || abuse.data_received(&mut of_body, 0, false, now));
     assert_eq!(fine, 10);
     assert_eq!(verdict, Verdict::Close(Violation::EmptyFramesTooMany));
 }
 
 #[test]
-fn empty_data_between_other_data_is_closed_after_a_hundred() {
+fn empty_data_between_other_data_is_closed_after_a_hundred_and_the_first_of_its_body() {
     let now = start();
     let mut abuse = abuse();
-    let mut of_body = FrameOverhead::default();
+    let mut of_body = BodyFrames::default();
     let (fine, verdict) = fine_times(1_000, || {
         assert_eq!(
             abuse.data_received(&mut of_body, 1_000, false, now),
@@ -251,16 +251,40 @@ fn empty_data_between_other_data_is_closed_after_a_hundred() {
         );
         abuse.data_received(&mut of_body, 0, false, now)
     });
-    assert_eq!(fine, 100);
+    assert_eq!(fine, 101);
     assert_eq!(verdict, Verdict::Close(Violation::EmptyFramesTooMany));
-    assert_eq!(count(&abuse, "empty_data"), 101);
+    assert_eq!(count(&abuse, "empty_data"), 102);
+}
+
+#[test]
+fn empty_data_ten_times_a_second_goes_on_for_ever() {
+    let mut now = start();
+    let mut abuse = abuse();
+    let mut of_body = BodyFrames::default();
+    let (fine, _) = fine_times(10_000, || {
+        let verdict = abuse.data_received(&mut of_body, 1_000, false, now);
+        assert_eq!(verdict, Verdict::Fine);
+        now += Duration::from_millis(100);
+        abuse.data_received(&mut of_body, 0, false, now)
+    });
+    assert_eq!(fine, 10_000);
+}
+
+#[test]
+fn any_number_of_bodies_may_have_an_empty_frame_each() {
+    let now = start();
+    let mut abuse = abuse();
+    let (fine, _) = fine_times(10_000, || {
+        abuse.data_received(&mut BodyFrames::default(), 0, false, now)
+    });
+    assert_eq!(fine, 10_000);
 }
 
 #[test]
 fn frames_that_end_their_stream_cost_nothing_however_short() {
     let now = start();
     let mut abuse = abuse();
-    let mut of_body = FrameOverhead::default();
+    let mut of_body = BodyFrames::default();
     for len in [0, 1] {
         let (fine, _) = fine_times(100_000, || {
             abuse.data_received(&mut of_body, len, true, now)
@@ -275,7 +299,7 @@ fn frames_that_end_their_stream_cost_nothing_however_short() {
 fn short_messages_that_are_read_go_on_for_ever() {
     let now = start();
     let mut abuse = abuse();
-    let mut of_body = FrameOverhead::default();
+    let mut of_body = BodyFrames::default();
     for _ in 0..100_000 {
         // A hundred at once, then the reader takes them in two bites.
         for _ in 0..100 {
@@ -295,7 +319,7 @@ fn short_messages_that_are_read_go_on_for_ever() {
 fn short_frames_that_nobody_reads_become_glitches_and_close() {
     let now = start();
     let mut abuse = abuse();
-    let mut of_body = FrameOverhead::default();
+    let mut of_body = BodyFrames::default();
     let mut frames = 0_u32;
     let last = loop {
         frames += 1;
@@ -313,7 +337,7 @@ fn short_frames_that_nobody_reads_become_glitches_and_close() {
 fn long_frames_have_no_overhead() {
     let now = start();
     let mut abuse = abuse();
-    let mut of_body = FrameOverhead::default();
+    let mut of_body = BodyFrames::default();
     let (fine, _) = fine_times(100_000, || {
         abuse.data_received(&mut of_body, 256, false, now)
     });
@@ -325,7 +349,7 @@ fn long_frames_have_no_overhead() {
 fn overhead_goes_back_in_proportion_to_what_is_read() {
     let now = start();
     let mut abuse = abuse();
-    let mut of_body = FrameOverhead::default();
+    let mut of_body = BodyFrames::default();
     for _ in 0..100 {
         assert_eq!(
             abuse.data_received(&mut of_body, 56, false, now),
@@ -345,7 +369,7 @@ fn overhead_goes_back_in_proportion_to_what_is_read() {
 fn the_overhead_of_a_body_goes_back_whatever_lies_unread_beside_it() {
     let now = start();
     let mut abuse = abuse();
-    let (mut unread, mut read) = (FrameOverhead::default(), FrameOverhead::default());
+    let (mut unread, mut read) = (BodyFrames::default(), BodyFrames::default());
     let long = abuse.data_received(&mut unread, u32::MAX, false, now);
     assert_eq!(long, Verdict::Fine);
     for _ in 0..100_000 {

@@ -92,10 +92,13 @@ pub const PINGS: Rate = Rate {
     burst: 100,
     per_second: 10,
 };
-/// Consecutive empty DATA frames without END_STREAM (CVE-2019-9518, RUSTSEC-2026-0258).
-pub const EMPTY_FRAMES_CONSECUTIVE_MAX: u32 = 10;
-/// Empty frames in the life of a connection.
-pub const EMPTY_FRAMES_TOTAL_MAX: u32 = 100;
+/// Consecutive empty DATA frames of one body without END_STREAM (CVE-2019-9518, RUSTSEC-2026-0258).
+pub const EMPTY_FRAMES_CONSECUTIVE_MAX: u8 = 10;
+/// Empty DATA frames of a peer beyond the first of each body.
+pub const EMPTY_FRAMES: Rate = Rate {
+    burst: 100,
+    per_second: 10,
+};
 /// WINDOW_UPDATE frames a peer may send before any DATA, and per DATA frame sent to it.
 pub const WINDOW_UPDATES_FREE: u32 = 20;
 /// See [`WINDOW_UPDATES_FREE`].

@@ -325,6 +325,19 @@ fn empty_data_frames_are_few() {
 }
 
 #[test]
+fn responses_that_begin_with_an_empty_frame_are_no_flood() {
+    let mut rig = Rig::client(Cut::Whole);
+    for count in 0..1_000 {
+        let id = rig.get();
+        rig.sends(&headers(id, OK, false));
+        rig.sends(&body(id, b"", false));
+        rig.sends(&body(id, b"", true));
+        rig.events();
+        assert!(!rig.conn.is_closed(), "after {count}");
+    }
+}
+
+#[test]
 fn one_byte_frames_cost_memory_by_their_bytes() {
     let mut rig = Rig::server(Cut::Whole);
     rig.sends(&headers(1, POST, false));

@@ -27,7 +27,7 @@ use super::settings::{Settings, initial_window};
 use super::stream::{FreeBodies, Incoming, Stream};
 use super::stream_ids::StreamIds;
 use super::stream_state::StreamState;
-use crate::abuse::FrameOverhead;
+use crate::abuse::BodyFrames;
 use crate::credit::{BudgetShare, Credit, Quota};
 use crate::error::{Closed, TransportEnd, Violation};
 use crate::exchange::{
@@ -394,7 +394,7 @@ impl Conn {
         }
         let fresh = Incoming {
             credit,
-            overhead: FrameOverhead::default(),
+            frames: BodyFrames::default(),
             min_rate: MinRate::new(now, self.session.totals().body_bytes_received),
             is_read: false,
         };

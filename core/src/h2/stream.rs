@@ -5,7 +5,7 @@
 //! that the connection reuses, so that a hundred streams fit the L1 cache.
 
 use super::stream_state::{StreamInput, StreamState, step};
-use crate::abuse::FrameOverhead;
+use crate::abuse::BodyFrames;
 use crate::credit::{Credit, Quota};
 use crate::error::Violation;
 use crate::exchange::{Pressure, Received, SendClock, Sent, Timed, unwanted_deadline};
@@ -39,8 +39,8 @@ pub(super) struct H2SendQueue {
 pub(super) struct Incoming {
     /// Our grant to the peer.
     pub(super) credit: Credit,
-    /// The cost of its unread frames.
-    pub(super) overhead: FrameOverhead,
+    /// The count of its frames.
+    pub(super) frames: BodyFrames,
     /// How fast it comes.
     pub(super) min_rate: MinRate,
     /// The user has taken some of it.

@@ -1,7 +1,7 @@
 //! The state of one request stream. It owns no timer and no map entry; the connection decides.
 
 use super::frame::FrameReader;
-use crate::abuse::FrameOverhead;
+use crate::abuse::BodyFrames;
 use crate::error::Violation;
 use crate::exchange::{Pressure, Received, SendClock, Sent, Timed, unwanted_deadline};
 use crate::http::priority::Priority;
@@ -102,8 +102,8 @@ pub(crate) struct Stream {
     pub(super) body_bytes: u64,
     /// Body bytes that the user holds.
     pub(super) unread: u64,
-    /// The cost of its unread frames.
-    pub(super) overhead: FrameOverhead,
+    /// The count of its frames.
+    pub(super) frames: BodyFrames,
     /// Bytes beyond the transport's window that are read ahead, as the user requested.
     pub(super) read_ahead: u32,
     /// The user holds a window full: nothing is read until it is half empty.
@@ -145,7 +145,7 @@ impl Stream {
             blocked_input: None,
             body_bytes: 0,
             unread: 0,
-            overhead: FrameOverhead::default(),
+            frames: BodyFrames::default(),
             read_ahead: 0,
             is_full: false,
             is_behind: false,

@@ -199,7 +199,7 @@ impl Conn {
             self.ids.close(id, how);
             if let Some(mut incoming) = stream.incoming {
                 let abuse = self.session.abuse_mut();
-                abuse.data_discarded(&mut incoming.overhead);
+                abuse.data_discarded(&mut incoming.frames);
                 if how == ClosedHow::ResetByUs && stream.state.can_recv() {
                     abuse.stream_abandoned(incoming.credit.remaining());
                 }

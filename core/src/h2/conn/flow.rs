@@ -4,7 +4,7 @@
 mod inspect;
 
 use super::{Conn, Life, Timer};
-use crate::abuse::FrameOverhead;
+use crate::abuse::BodyFrames;
 use crate::credit::{Credit, Readback, WINDOW_MAX};
 use crate::error::{H2Code, Misuse, Violation};
 use crate::exchange::{Framing, MessageInput, UNWANTED_WAIT};
@@ -27,10 +27,10 @@ impl Conn {
         layout: DataLayout,
     ) -> Result<(), Violation> {
         let end = DataLayout::ends_stream(header);
-        let mut of_nobody = FrameOverhead::default();
+        let mut of_nobody = BodyFrames::default();
         let incoming = self.streams.get_mut(header.stream);
         let of_body = match incoming.and_then(Stream::incoming) {
-            Some(incoming) => &mut incoming.overhead,
+            Some(incoming) => &mut incoming.frames,
             None => &mut of_nobody,
         };
         let abuse = self.session.abuse_mut();
@@ -166,7 +166,7 @@ impl Conn {
         let unread = incoming.credit.unread();
         let bytes = unread.min(bytes as u64);
         let abuse = self.session.abuse_mut();
-        abuse.data_consumed(&mut incoming.overhead, bytes, unread);
+        abuse.data_consumed(&mut incoming.frames, bytes, unread);
         incoming.credit.refund(bytes as u32);
         if incoming.credit.unread() == 0 {
             incoming.min_rate.take(now);

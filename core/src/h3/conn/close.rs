@@ -260,7 +260,7 @@ impl Conn {
             self.slow.note_caught_up();
         }
         let abuse = self.session.abuse_mut();
-        abuse.data_discarded(&mut stream.overhead);
+        abuse.data_discarded(&mut stream.frames);
         if let Some(mut queue) = stream.queue {
             let waited = queue.len();
             self.session.note_unqueued(waited);

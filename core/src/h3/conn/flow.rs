@@ -55,7 +55,7 @@ impl Conn {
         let bytes = open.unread.min(bytes as u64);
         let is_first = open.unread == open.body_bytes && bytes > 0;
         let abuse = self.session.abuse_mut();
-        abuse.data_consumed(&mut open.overhead, bytes, open.unread);
+        abuse.data_consumed(&mut open.frames, bytes, open.unread);
         open.unread -= bytes;
         if open.unread == 0 {
             open.min_rate.take(now);

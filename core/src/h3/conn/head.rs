@@ -264,7 +264,7 @@ impl Conn {
         stream.discarding = Some(0);
         stream.unread = 0;
         let abuse = self.session.abuse_mut();
-        abuse.data_discarded(&mut stream.overhead);
+        abuse.data_discarded(&mut stream.frames);
         stream.min_rate.take(now);
         stream.min_rate.note(now);
         let was_full = std::mem::replace(&mut stream.is_full, false);

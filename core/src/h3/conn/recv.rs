@@ -89,7 +89,7 @@ impl Conn {
             Takes::Content => {
                 let len = u32::try_from(len).unwrap_or(u32::MAX);
                 let abuse = self.session.abuse_mut();
-                let verdict = abuse.data_received(&mut stream.overhead, len, is_last, now);
+                let verdict = abuse.data_received(&mut stream.frames, len, is_last, now);
                 self.judge(now, verdict)
             }
             Takes::Head | Takes::Trailers
@@ -117,7 +117,7 @@ impl Conn {
             stream.min_rate.take(now);
             let is_long = *discarded > DISCARD_BYTES_MAX;
             let abuse = self.session.abuse_mut();
-            abuse.data_discarded(&mut stream.overhead);
+            abuse.data_discarded(&mut stream.frames);
             if is_long {
                 self.stop_receiving(now, id, H3Code::NO_ERROR);
             }
