@@ -27,7 +27,6 @@ export class Intake {
   private otherContext: AsyncResource | undefined
   /** Fails the reader: the rest of the body does not come. */
   private cut: ((reader: Readable) => void) | null = null
-  private ended: (() => void) | undefined
   /** All has come. */
   isWhole: boolean
   /** The end is with the reader, or the head has said it. */
@@ -64,10 +63,9 @@ export class Intake {
     else this.give(chunk)
   }
 
-  /** The request's body is all there; `ended` is called behind its last piece, and before its end is given. */
-  onEnd (ended?: () => void): void {
+  /** The request's body is all there. */
+  onEnd (): void {
     this.isWhole = true
-    this.ended = ended
     this.settle()
   }
 
@@ -134,7 +132,6 @@ export class Intake {
     if (this.held.length > 0 || (this.isGathering && this.reader !== null)) return
     const { cut, other, reader } = this
     if (this.isWhole) {
-      this.ended?.()
       this.isEndGiven = reader !== null
       this.push(null)
     } else if (cut === null) return

@@ -45,6 +45,8 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   private isFinished = false
   /** The end was put behind the bytes that came before it. */
   private isEndRead = false
+  /** The end of the body has come, and is given a turn behind its last piece. */
+  private endsLater = false
   /** The body broke a rule: the connection is that of the refusal. */
   private isRefused = false
   private deadline: NodeJS.Timeout | undefined
@@ -290,12 +292,18 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     request.complete = true
     // Fields are those of trailers where it is complete.
     if (raw.length > 0) request._addHeaderLines(raw, raw.length)
-    if (!this.intake.holds) return this.intake.onEnd()
-    // As with node, one who reads at once finds it complete behind the last piece, which is emitted when its read returns.
+    if (this.intake.received === 0) return this.intake.onEnd()
+    // As with node, a reader has the last piece before it can know of the end: one that destroys the request at it aborts it.
     request.complete = false
-    const complete = (): void => { request.complete = true }
-    later(complete)
-    this.intake.onEnd(() => { process.nextTick(complete) })
+    this.endsLater = true
+    later(() => { this.giveEnd() })
+  }
+
+  private giveEnd (): void {
+    if (!this.endsLater) return
+    this.endsLater = false
+    this.request.complete = true
+    this.intake.onEnd()
   }
 
   $onRoom (): void {
@@ -329,6 +337,8 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     }
     // An answer without a body is whole with its head, though its handler may say its end later.
     const isWhole = code === 0 && (response.writableEnded || !response._hasBody)
+    // The end of the body comes in front.
+    if (!isWhole && this.endsLater) return later(() => { this.$onClosed(code, byPeer) })
     if (!isWhole && !this.isEndRead && this.intake.isDue) {
       // As in `onHalfClosed`: a reader gets the bytes and the end that came before.
       this.isEndRead = true
@@ -368,7 +378,9 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
 
   /** The socket is about to emit `close`: as with node, requests that it leaves unanswered end before. */
   abandon (): void {
-    this.request.destroy(this.exchange.withTimeline(aborted()))
+    if (!this.endsLater) return void this.request.destroy(this.exchange.withTimeline(aborted()))
+    this.giveEnd()
+    later(() => { this.abandon() })
   }
 
   /** The request, or its response, is not whole. */
