@@ -2,6 +2,7 @@
 
 import { sensitiveHeaders } from 'node:http2'
 import { BAD_VALUE, remembering } from '../syntax/names'
+import { stripped } from '../syntax/strip'
 import { checkLength } from '../server/exchange'
 import { connectionHeader, invalidPseudoHeader, invalidToken, singleValue } from './codes'
 
@@ -48,7 +49,7 @@ export const nameOf = remembering((key: string): Name => {
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
 /** A value without the blanks around it, which no field has (RFC 9113 section 8.2.1); HTTP/1.1 leaves them out too. */
 function trimmed (value: string): string {
-  return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1)) ? value.replace(/^[ \t]+|[ \t]+$/g, '') : value
+  return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1)) ? stripped(value, ' \t') : value
 }
 
 let hasWarned = false

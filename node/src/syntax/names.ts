@@ -19,17 +19,18 @@ export function isCrossable (text: string, parts: number): boolean {
   return found === parts
 }
 
-/** The largest number of cached names, so that invented names cannot fill the memory. */
+/** The largest number of cached names, and of characters of one, so that invented names cannot fill the memory. */
 const NAMES_MAX = 1024
+const NAME_LENGTH_MAX = 256
 
 /** Memoises `look` per name; a throw is not remembered. */
-export function remembering<K, V> (look: (name: K) => V): (name: K) => V {
-  const names = new Map<K, V>()
+export function remembering<V> (look: (name: string) => V): (name: string) => V {
+  const names = new Map<string, V>()
   return name => {
     const known = names.get(name)
     if (known !== undefined) return known
     const seen = look(name)
-    if (names.size < NAMES_MAX) names.set(name, seen)
+    if (names.size < NAMES_MAX && name.length <= NAME_LENGTH_MAX) names.set(name, seen)
     return seen
   }
 }

@@ -4,6 +4,7 @@
 import { stringify, type ParsedUrlQueryInput } from 'node:querystring'
 import { InvalidArgumentError, NotSupportedError } from '../../errors'
 import { BAD_VALUE, isCrossable, remembering, TOKEN } from '../../syntax/names'
+import { stripped } from '../../syntax/strip'
 
 export type HeaderValue = string | number | boolean | bigint | null | undefined | readonly (string | number | null)[]
 export type Headers = Record<string, HeaderValue> | readonly (string | readonly string[])[] | Iterable<readonly [string, HeaderValue]>
@@ -48,7 +49,6 @@ function isIterable (headers: object): boolean {
   return typeof iterator === 'function' && iterator !== (Object.prototype as Partial<Iterable<unknown>>)[Symbol.iterator]
 }
 
-const PADDING = /^[ \t]+|[ \t]+$/g
 const SPACE = 0x20
 const TAB = 0x09
 
@@ -121,7 +121,7 @@ export class Head {
 
   private addText (key: string, name: Name, given: string): void {
     // RFC 9110 section 5.5: spaces around a value are no part of it.
-    const value = isPadded(given) ? given.replace(PADDING, '') : given
+    const value = isPadded(given) ? stripped(given, ' \t') : given
     if (name.good !== value) {
       if (BAD_VALUE.test(value)) throw new InvalidArgumentError(`invalid ${key} header`)
       name.good = value

@@ -1,6 +1,7 @@
 // Parses the body of a form (https://andreubotella.github.io/multipart-form-data/#multipart-form-data-parser).
 
 import { File } from 'node:buffer'
+import { stripped } from '../../syntax/strip'
 import { FormData } from '../form_data'
 import { mimeText, type Mime } from '../headers/mime'
 
@@ -96,9 +97,10 @@ function headOf (bytes: Buffer, from: number): PartHead {
       return { name, filename, type, encoding, end: end + 2 }
     }
     const line = bytes.latin1Slice(at, end)
-    const field = /^[\t ]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[\t ]*:[\t ]*(.*?)[\t ]*$/s.exec(line)
+    const field = /^[\t ]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[\t ]*:(.*)$/s.exec(line)
     if (field === null) throw broken('a field of a part is malformed')
-    const [, key, value] = field as unknown as [string, string, string]
+    const [, key, padded] = field as unknown as [string, string, string]
+    const value = stripped(padded, '\t ')
     switch (key.toLowerCase()) {
       case 'content-disposition': {
         const names = disposition(value)

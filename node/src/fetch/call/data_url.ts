@@ -1,5 +1,6 @@
 // data: URLs (https://fetch.spec.whatwg.org/#data-url-processor).
 
+import { stripped } from '../../syntax/strip'
 import { mimeText, parseMime } from '../headers/mime'
 
 const PERCENT = 0x25
@@ -30,7 +31,7 @@ export function readDataUrl (bare: string): { type: string; bytes: Buffer } | nu
   const input = bare.slice('data:'.length)
   const comma = input.indexOf(',')
   if (comma === -1) return null
-  let type = input.slice(0, comma).replace(/^[\t\n\f\r ]+|[\t\n\f\r ]+$/g, '')
+  let type = stripped(input.slice(0, comma), '\t\n\f\r ')
   let bytes = unescaped(Buffer.from(input.slice(comma + 1)))
   const base64 = /; *base64$/i.exec(type)
   if (base64 !== null) {

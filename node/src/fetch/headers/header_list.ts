@@ -2,6 +2,7 @@
 // they were added, each name with the spelling of its first one.
 
 import { remembering, TOKEN } from '../../syntax/names'
+import { stripped } from '../../syntax/strip'
 
 export interface Field {
   /** As it is spelled. */
@@ -22,7 +23,7 @@ export function nameOf (name: string, call = 'Headers.append'): string {
 }
 
 /** The standard's "HTTP whitespace bytes" around a value. */
-const PADDING = /^[\t\n\r ]+|[\t\n\r ]+$/g
+const PADDING = '\t\n\r '
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d
 /** The standard's "header value" has none of them. */
 // eslint-disable-next-line no-control-regex
@@ -30,7 +31,7 @@ const BREAKS = /[\0\r\n]/
 
 /** A value without spaces around it (the standard's "normalize"). */
 export function trimmed (given: string): string {
-  return isSpace(given.charCodeAt(0)) || isSpace(given.charCodeAt(given.length - 1)) ? given.replace(PADDING, '') : given
+  return isSpace(given.charCodeAt(0)) || isSpace(given.charCodeAt(given.length - 1)) ? stripped(given, PADDING) : given
 }
 
 /** As `trimmed`; throws where it is no value. */

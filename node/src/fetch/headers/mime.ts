@@ -2,6 +2,7 @@
 // (https://fetch.spec.whatwg.org/#concept-header-extract-mime-type).
 
 import { remembering, TOKEN } from '../../syntax/names'
+import { stripped } from '../../syntax/strip'
 
 export interface Mime {
   /** `type/subtype` in lower case. */
@@ -11,8 +12,8 @@ export interface Mime {
 
 /** HTTP quoted-string token code points. */
 const QUOTABLE = /^[\t\x20-\x7e\x80-\xff]*$/
-const LAST_SPACE = /[\t\n\r ]+$/
-const FIRST_SPACE = /^[\t\n\r ]+/
+/** HTTP whitespace. */
+const SPACE = '\t\n\r '
 
 /** A quoted string that begins at `at`: its value, and where it ends (the Fetch standard, "collect an HTTP quoted string"). */
 function quoted (text: string, at: number): [value: string, end: number] {
@@ -26,9 +27,9 @@ function quoted (text: string, at: number): [value: string, end: number] {
 
 /** Parses one; null: it is none. */
 export function parseMime (given: string): Mime | null {
-  const text = given.replace(FIRST_SPACE, '').replace(LAST_SPACE, '')
+  const text = stripped(given, SPACE)
   const semicolon = text.indexOf(';')
-  const [type = '', subtype = '', ...rest] = (semicolon === -1 ? text : text.slice(0, semicolon)).replace(LAST_SPACE, '').split('/')
+  const [type = '', subtype = '', ...rest] = stripped(semicolon === -1 ? text : text.slice(0, semicolon), SPACE).split('/')
   if (rest.length > 0 || !TOKEN.test(type) || !TOKEN.test(subtype)) return null
   const parameters = new Map<string, string>()
   let at = semicolon === -1 ? text.length : semicolon
@@ -48,7 +49,7 @@ export function parseMime (given: string): Mime | null {
     } else {
       const start = at
       while (at < text.length && text[at] !== ';') at++
-      value = text.slice(start, at).replace(LAST_SPACE, '')
+      value = stripped(text.slice(start, at), SPACE)
       if (value === '') continue
     }
     if (TOKEN.test(name) && QUOTABLE.test(value) && !parameters.has(name)) parameters.set(name, value)
@@ -77,7 +78,7 @@ function splitValues (text: string): string[] {
       at = end
       if (at < text.length) continue
     }
-    values.push(value.replace(/^[\t ]+|[\t ]+$/g, ''))
+    values.push(stripped(value, '\t '))
     if (at >= text.length) return values
     value = ''
     at++
