@@ -242,7 +242,11 @@ impl Conn {
         let begun = !self.tail.is_empty();
         let first_request = timeouts.first_request.filter(|_| self.awaits_first());
         let awaits_first = first_request.is_some() && !self.draining;
-        let head_begun = in_head && (begun || awaits_first) && !self.is_paused;
+        // The last chunk has come: the end of its trailer section is due, whether or not a byte of it waits. A server's
+        // trailers may take as long as its handler needs for them.
+        let in_trailers =
+            self.side == Side::Server && matches!(self.receiving, Receiving::Trailers(_));
+        let head_begun = in_head && (begun || awaits_first || in_trailers) && !self.is_paused;
         let head = first_request.or(head);
         // An answer that was given whole is over for its owner, and not for a client that reads slowly.
         let is_written = self.outbox.is_empty() || self.draining;

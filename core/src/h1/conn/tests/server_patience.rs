@@ -130,6 +130,21 @@ fn a_body_that_stops_coming_times_out_only_while_it_is_wanted() {
 }
 
 #[test]
+fn the_end_of_a_chunked_body_that_never_comes_times_out_as_a_head_does() {
+    let mut script = Script::server().reacting(take_body);
+    script.connection_lists(
+        "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n",
+    );
+    script.waits(Duration::from_secs(14));
+    assert!(!script.conn.is_closed());
+    script.waits(Duration::from_secs(2));
+    let received = script.received();
+    let last = received.last().map(String::as_str);
+    assert_eq!(last, Some("closed ByUs(HeadTimeout)"), "{received:?}");
+    assert!(script.wrote().starts_with("HTTP/1.1 408 "));
+}
+
+#[test]
 fn the_time_in_which_nobody_reads_is_not_the_peers() {
     let mut script = Script::server();
     script.connection_lists("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 6\r\n\r\n");
