@@ -7,14 +7,14 @@ use crate::body::header_map::append_all;
 use crate::error::Error;
 use crate::tunnel::upgrade::Protocol;
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST};
+use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, UPGRADE};
 use http::request::Parts;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version as HttpVersion,
 };
 use http_body::Body as _;
 use std::io::Write;
-use trunkline_core::error::Misuse;
+use trunkline_core::error::{Misuse, Violation};
 use trunkline_core::http::{FieldName, Fields, RequestHead, ResponseHead, Token, Version};
 
 /// The head of a request.
@@ -77,7 +77,24 @@ fn head_at(parts: &Parts, body: &Body, host: Option<&[u8]>) -> Result<RequestHea
         fields.mark_sensitive(token);
     }
     RequestHead::from_fields(fields, Version::Http2)
-        .map_err(|violation| Error::misuse(Misuse::Invalid(violation)))
+        .map_err(|violation| invalid(violation, &parts.headers))
+}
+
+/// The error of a head with these fields.
+fn invalid(violation: Violation, headers: &HeaderMap) -> Error {
+    let error = Error::misuse(Misuse::Invalid(violation));
+    let is_wrong = |(name, value): &(&HeaderName, &HeaderValue)| {
+        matches!(*name, &CONNECTION | &UPGRADE) && !is_of_connection(name, value)
+    };
+    match headers.iter().find(is_wrong) {
+        Some((name, value)) if violation == Violation::ConnectionFieldForbidden => {
+            error.with_text(format!(
+                "the field {name} says {value:?}; connections are the pool's, which takes close, keep-alive and te; \
+                 Client::websocket opens a WebSocket"
+            ))
+        }
+        _ => error,
+    }
 }
 
 /// Whether a field says something of the connection, which is the pool's, or of the framing, which is the machine's
