@@ -67,8 +67,8 @@ export class Connection<L extends Taking = Taking> {
   /** Exchanges that are open. */
   open = 0
   closed = false
-  /** It was ended by `abort`. */
-  private isAborted = false
+  /** A listener has ended it before its first request, which is not for the program. */
+  isTurnedAway = false
   /** The program has had a request of it. */
   isUsed = false
   /** HTTP/1.1: an answer says that it is the last. Requests behind it are not to be processed (RFC 9112 section 9.6). */
@@ -96,9 +96,6 @@ export class Connection<L extends Taking = Taking> {
     /** The stream that carries it, if that was made in JavaScript. */
     readonly stream?: Carried | undefined
   ) { this.scope = within(listener.scope, 'TRUNKLINECONNECTION') }
-
-  /** It was ended before its first request, which is not for the program. */
-  get isTurnedAway (): boolean { return this.isAborted && !this.isUsed }
 
   private get parts (): string[] { return (this.printed ??= this.text.split('\0')) }
   /** Addresses and ports are undefined on a Unix socket, whose ends have none. */
@@ -161,7 +158,6 @@ export class Connection<L extends Taking = Taking> {
 
   /** Ends at once. `resets`: by a reset of TCP, which drops what has not gone. */
   abort (code: number = CANCEL, resets = false): void {
-    this.isAborted = true
     if (!this.closed && !this.waits(() => { this.abort(code, resets) })) this.bridge.abort(this.number, code, resets)
   }
 }

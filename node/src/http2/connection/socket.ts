@@ -155,7 +155,10 @@ export class Socket extends Duplex {
     if (this.$bytes !== undefined) return this.$bytes.finish(done)
     // Where the connection drains, a first request that is on its way is answered: nothing is, behind the end of a socket.
     if (this.$of.isUsed) this.$of.shutDown()
-    else endNow(this.$of)
+    else {
+      this.$of.isTurnedAway = true
+      endNow(this.$of)
+    }
     done()
   }
   override _destroy (error: Error | null, done: (error: Error | null) => void): void {

@@ -112,6 +112,7 @@ export class ServerConnections {
       this.server.emit(event, socket)
     } finally {
       this.announced = this
+      if (socket.destroyed) socket.$of.isTurnedAway = true
     }
   }
 
@@ -131,6 +132,7 @@ export class ServerConnections {
   private drop (connection: Connection): void {
     const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = connection
     this.dropped.add(connection)
+    connection.isTurnedAway = true
     connection.abort()
     this.server.emit('drop', { localAddress, localPort, localFamily: remoteFamily, remoteAddress, remotePort, remoteFamily })
   }
@@ -242,6 +244,7 @@ export class ServerConnections {
     const session = this.sessionOf(connection, socket)
     if (server.timeout > 0) session.setTimeout(server.timeout, () => { this.onSessionTimeout(session) })
     if (server.emit('session', session)) this.fresh.add(connection)
+    if (session.destroyed) connection.isTurnedAway = true
   }
 
   private sessionOf (connection: Connection, socket: Socket): ServerHttp2Session {
