@@ -228,11 +228,11 @@ fn requests_and_age_drain_a_server_and_idleness_closes_it() {
     assert!(!rig.conn.is_closed(), "an exchange is open");
     rig.respond(1, &[], true);
     rig.frames();
-    rig.waits(Duration::from_secs(59));
+    rig.waits(Duration::from_secs(74));
     assert!(!rig.conn.is_closed());
     rig.waits(Duration::from_secs(1));
     assert_eq!(
-        rig.expects_close(H2Code::NO_ERROR, "60 s idle"),
+        rig.expects_close(H2Code::NO_ERROR, "75 s idle"),
         Closed::Idle
     );
 }

@@ -183,7 +183,7 @@ fn a_connection_that_does_nothing_is_closed() {
     for side in [Side::Server, Side::Client] {
         let mut rig = Rig::fresh(side, Config::default(), Cut::Whole);
         rig.sends(if side == Side::Server { 2 } else { 3 }, &control(&[]));
-        rig.waits(Duration::from_secs(59));
+        rig.waits(Duration::from_secs(74));
         assert_eq!(rig.closed, None);
         rig.waits(Duration::from_secs(1));
         assert_eq!(rig.closed, Some((H3Code::NO_ERROR, "")));

@@ -36,8 +36,10 @@ crate::options! {
         /// while it holds three quarters of its `connections_max`, or half of its `send_budget` is lent.
         /// Default 30 s. `None`: they stay as they are.
         pub scarce_stall: Option<Duration> = Some(Duration::from_secs(30)), with_scarce_stall;
-        /// A connection without an exchange. Default 60 s.
-        pub idle: Option<Duration> = Some(Duration::from_secs(60)), with_idle;
+        /// A connection without an exchange. Default 75 s, as nginx's `keepalive_timeout`: longer than proxies and
+        /// balancers keep their idle connections to a server (nginx, AWS: 60 s), which then close first and never send a
+        /// request on a connection that is about to end.
+        pub idle: Option<Duration> = Some(Duration::from_secs(75)), with_idle;
         /// HTTP/1.1, server: how long a response may take after the client has closed its side, while
         /// no byte of it waits to be written. The client may be gone, which only a write would reveal.
         /// 0: a client that closes its side wants no response; `None`: no limit. Default 30 s.

@@ -79,8 +79,8 @@ export interface Timeouts {
   firstRequest?: number
   /** Between two pieces of a request's body, while its handler reads and has not answered; HTTP/1.1 answers 408. Default: 300000. */
   bodyIdle?: number
-  /** The peer takes nothing of what waits for it on a connection, or less than `rateMin` gives in `scarceStall` (30 KiB). Default: 300000: a player
-   * that is paused, or a program at a breakpoint, reads nothing for minutes. */
+  /** The peer takes nothing of what waits for it on a connection, or less than `rateMin` gives in `scarceStall` (30 KiB). A player that is
+   * paused, or a program at a breakpoint, reads nothing for minutes. Default: 300000. */
   writeStall?: number
   /** The peer takes less of what waits on one HTTP/2 or HTTP/3 stream than its share of what `rateMin` gives in `scarceStall` (CVE-2026-49975).
    * Default: 300000. */
@@ -88,7 +88,7 @@ export interface Timeouts {
   /** The longest that `writeStall` and `streamStall` are while the server holds three quarters of its `connectionsMax`, or half of `sendBudget` is
    * lent to peers that do not read. 0: they stay as they are. Default: 30000. */
   scarceStall?: number
-  /** A connection without a request. Default: 60000. */
+  /** A connection without a request. Longer than proxies and balancers keep their idle connections (60 s). Default: 75000. */
   idle?: number
   /** HTTP/1.1: the client has ended its side and waits for its answer. Default: 30000. */
   halfClosed?: number

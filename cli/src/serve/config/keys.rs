@@ -276,7 +276,7 @@ pub(super) const KEYS: &[Key] = &[
         "HTTP/2, HTTP/3: a stream that takes less than its share").live(),
     Key::new("timeouts.scarce_stall", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.scarce_stall = time), "30",
         "The two above, while the server holds most of its connections, or half of its memory for unread answers").live(),
-    Key::new("timeouts.idle", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.idle = time), "60",
+    Key::new("timeouts.idle", ValueKind::TimeOrOff(TIMES, |o, time| o.server.timeouts.idle = time), "75",
         "A connection without a request").live(),
     Key::new("timeouts.half_closed", ValueKind::TimeOrOff(Duration::ZERO..=MONTH, |o, time| {
         o.server.timeouts.half_closed = time;

@@ -843,7 +843,7 @@ fn a_silent_response_is_not_timed_out_and_an_idle_connection_is() {
     assert!(!script.conn.is_closed(), "an event stream may be silent");
 
     let mut script = Script::client();
-    script.waits(Duration::from_secs(61));
+    script.waits(Duration::from_secs(76));
     assert_eq!(script.received(), ["closed Idle"]);
 }
 

@@ -86,9 +86,9 @@ fn a_slow_head_is_answered_with_408() {
 #[test]
 fn an_idle_connection_closes_in_silence() {
     let mut script = Script::server().reacting(answer_at_once);
-    script.waits(Duration::from_secs(59));
+    script.waits(Duration::from_secs(74));
     script.connection_lists(GET);
-    script.waits(Duration::from_secs(59));
+    script.waits(Duration::from_secs(74));
     script.received();
     script.wrote();
     script.waits(Duration::from_secs(2));
