@@ -62,6 +62,14 @@ struct OriginAsk {
     is_direct: bool,
 }
 
+/// Origins that JavaScript names no more.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ForgetAsk {
+    client: u32,
+    origins: Vec<u32>,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ClientAsk {
@@ -124,6 +132,7 @@ impl Clients {
                 }
                 Ok(Value::Null)
             }
+            "forgetOrigins" => self.forget(&read(text)?),
             "shutDown" => {
                 let ask: ClientAsk = read(text)?;
                 self.pages.close_of(ask.client);
@@ -139,6 +148,16 @@ impl Clients {
                 &format!("no verb is called {other:?}"),
             )),
         }
+    }
+
+    fn forget(&mut self, ask: &ForgetAsk) -> Result<Value, Value> {
+        for number in &ask.origins {
+            let target = self.origins.get(number);
+            if target.is_some_and(|target| target.owner == ask.client) {
+                self.origins.remove(number);
+            }
+        }
+        Ok(Value::Null)
     }
 
     fn open(

@@ -10,7 +10,7 @@ import type { Trace } from './channels'
 import { InvalidArgumentError, ResponseExceededMaxSizeError } from '../../errors'
 import { errorOf, PROXY_WANTS_CREDENTIALS } from '../../errors/failures'
 import { fieldsObject, rawFields, type Fields } from '../prepare/head'
-import type { Load } from '../dispatcher/load'
+import type { Load, Target } from '../dispatcher/load'
 import type { Tracked } from '../../open'
 import type { RequestOwner } from './owner'
 import type { ExchangeCallbacks } from '../../channel/callbacks'
@@ -44,6 +44,8 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   $order = 0
   /** The origin's requests, of which it is one while it is under way. */
   load: Load | null = null
+  /** Where it goes, while it is under way. */
+  target: Target | null = null
   upload: Upload | null = null
   trace: Trace | null = null
   bodyBytesMax = Infinity

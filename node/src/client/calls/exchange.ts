@@ -13,7 +13,7 @@ import { markForUndici, proveKey, RefusedTunnel, StreamTunnel, Tunnel } from './
 import { InformationalError, InvalidArgumentError, RequestAbortedError, ResponseExceededMaxSizeError } from '../../errors'
 import { errorOf, PROXY_WANTS_CREDENTIALS } from '../../errors/failures'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from '../prepare/head'
-import type { Load } from '../dispatcher/load'
+import type { Load, Target } from '../dispatcher/load'
 import type { Tracked } from '../../open'
 import type { ExchangeCallbacks } from '../../channel/callbacks'
 import type { Bridge, Failure } from '../../channel/ring'
@@ -46,6 +46,8 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
   $order = 0
   /** The origin's requests, of which it is one while it is under way. */
   load: Load | null = null
+  /** Where it goes, while it is under way. */
+  target: Target | null = null
   upload: Upload | null = null
   /** Set while a diagnostics channel has subscribers. */
   trace: Trace | null = null

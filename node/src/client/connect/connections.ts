@@ -312,6 +312,9 @@ export class Connections implements ConnectionListener {
     return made
   }
 
+  /** An Agent has no connection to the origin any more, and no request. */
+  forget (origin: string): void { this.places.delete(origin) }
+
   private paramsOf (events: ConnectionEvent, url: URL): object {
     const { host, protocol, port } = url
     const servername = protocol === 'https:' ? events.serverName : null

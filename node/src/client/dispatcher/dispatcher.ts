@@ -165,7 +165,7 @@ export abstract class Dispatcher extends EventEmitter {
     exchange.bodyBytesMax = state.checked.maxResponseSize
     if (isWatched()) exchange.trace = traced(origin, options, made)
     const { load } = made.target
-    state.start(exchange, load)
+    state.start(exchange, made.target)
     if (isStream(options.body)) watch(options.body, exchange)
     try {
       if (!exchange.start()) return true
@@ -193,7 +193,7 @@ export abstract class Dispatcher extends EventEmitter {
       directRequest.bodyBytesMax = state.checked.maxResponseSize
       if (isWatched()) directRequest.trace = traced(origin, options, made)
       const { load } = made.target
-      state.start(directRequest, load)
+      state.start(directRequest, made.target)
       if (isStream(options.body)) watch(options.body, directRequest)
       if (directRequest.start()) submit(state, directRequest, made)
       state.isFull(load)
@@ -217,7 +217,7 @@ export abstract class Dispatcher extends EventEmitter {
       hop.bodyBytesMax = state.checked.maxResponseSize
       if (isWatched()) hop.trace = traced(origin, options, made)
       const { load } = made.target
-      state.start(hop, load)
+      state.start(hop, made.target)
       submit(state, hop, made)
       state.isFull(load)
     } catch (error) {

@@ -98,6 +98,9 @@ export class Load {
 
   get isFull (): boolean { return this.count >= this.ceiling }
 
+  /** Whether nothing is under way, no connection is open, and no event is to come. */
+  get isUnused (): boolean { return this.count === 0 && this.isCold && !this.isBusy && !this.isDue }
+
   /** Whether a connection of HTTP/1.1 is open for each request under way: one that is counted already is sent at once. */
   get isServed (): boolean { return this.version === 'h1' && this.count <= this.open }
 
@@ -113,6 +116,10 @@ export class Load {
 /** Where a request goes, by the number that the addon knows. */
 export interface Target {
   number: number
+  /** As callers write it. */
+  readonly origin: string
+  /** Requests under way that go there. */
+  count: number
   authority: string
   /** Its peer does not take extended CONNECT. */
   declinesWebSocket: boolean

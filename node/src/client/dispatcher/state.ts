@@ -26,6 +26,8 @@ export const kState = Symbol('trunkline state')
 const { listenerCount } = EventEmitter.prototype
 
 type Callback = (error: Error | null, data: null) => void
+/** Targets from which on some are looked for that nothing uses. */
+const TARGETS_KEPT = 256
 /** A request under way. */
 type Under = Exchange | DirectRequest | DirectHop
 
@@ -33,7 +35,9 @@ export class State {
   readonly bridge: Bridge
   readonly client: number
   private readonly targets = new Map<string, Target>()
-  private readonly origins = new Set<string>()
+  private origins = new Set<string>()
+  /** The number of targets beyond which those are looked for that nothing uses any more. */
+  private manyTargets = TARGETS_KEPT
   /** The target that was asked for last, which is mostly the next one too, and by what. */
   private lastTarget: Target | null = null
   private lastOrigin = ''
@@ -118,13 +122,48 @@ export class State {
   hasRoom (origin: string): boolean { return this.loads.get(origin)?.isFull !== true }
 
   /** Counts a request that starts. */
-  start (exchange: Under, load: Load): void {
+  start (exchange: Under, target: Target): void {
+    const { load } = target
     if (load.isCold) this.connections.holdForListeners()
     this.exchanges.add(exchange)
     exchange.load = load
     load.count++
+    this.goesTo(exchange, target)
+    if (this.targets.size > this.manyTargets) this.forgetUnused()
     if (this.checked.connector !== null) load.context = new AsyncResource('TRUNKLINE_CONNECTOR', { requireManualDestroy: true })
   }
+
+  /** Counts a request that is to be sent there. */
+  goesTo (exchange: Under, target: Target): void {
+    if (exchange.target === target || exchange.load === null) return
+    if (exchange.target !== null) exchange.target.count--
+    exchange.target = target
+    target.count++
+  }
+
+  /** Forgets origins without a request and without a connection, as undici's Agent does, and names of servers that no request asks for: a program may
+   * ask one origin after another, and one that forwards requests may take the names from its clients. */
+  private forgetUnused (): void {
+    const forgotten: number[] = []
+    for (const [key, { count, load, number, origin }] of this.targets) {
+      if (count > 0 || (key === origin && !load.isUnused)) continue
+      this.targets.delete(key)
+      forgotten.push(number)
+    }
+    for (const [origin, load] of this.loads) {
+      if (!load.isUnused) continue
+      this.loads.delete(origin)
+      this.connections.forget(origin)
+    }
+    this.origins = new Set([...this.targets.values()].map(({ origin }) => origin))
+    this.manyTargets = Math.max(TARGETS_KEPT, 2 * this.targets.size)
+    this.lastTarget = null
+    this.lastOrigin = ''
+    if (!this.destroyed && forgotten.length > 0) this.ask('forgetOrigins', { client: this.client, origins: forgotten })
+  }
+
+  /** Whether the origin would be one more than there may be. */
+  private isBeyondOrigins (origin: string): boolean { return this.origins.size >= this.checked.maxOrigins && !this.origins.has(origin) }
 
   /** Whether the origin's connections carry no more requests; a 'drain' follows then. */
   isFull (load: Load): boolean {
@@ -175,7 +214,10 @@ export class State {
     const key = servername === null && !isH1 && !isDirect ? origin : `${origin} ${servername ?? ''} ${isH1 ? 'h1' : ''} ${isDirect ? 'direct' : ''}`
     const known = this.targets.get(key)
     if (known !== undefined) return known
-    if (this.origins.size >= this.checked.maxOrigins && !this.origins.has(origin)) throw new MaxOriginsReachedError()
+    if (this.isBeyondOrigins(origin)) {
+      this.forgetUnused()
+      if (this.isBeyondOrigins(origin)) throw new MaxOriginsReachedError()
+    }
     const url = originOf(origin)
     const { host, protocol } = url
     if (url.port === '0') {
@@ -189,7 +231,7 @@ export class State {
     const asked = { client: this.client, url: origin, serverName, protocols, isDirect }
     const { number, isProxied } = this.ask('origin', asked) as { number: number; isProxied: boolean }
     const isForwarded = isProxied && origin.startsWith('http:') && this.checked.forwards
-    const target = { number, authority: host, declinesWebSocket: false, lacksHttp1: false, isForwarded, load: this.load(url) }
+    const target = { number, origin, count: 0, authority: host, declinesWebSocket: false, lacksHttp1: false, isForwarded, load: this.load(url) }
     this.targets.set(key, target)
     this.origins.add(origin)
     return target
@@ -197,7 +239,11 @@ export class State {
 
   onOver (exchange: Under): void {
     this.exchanges.delete(exchange)
-    const { load } = exchange
+    const { load, target } = exchange
+    if (target !== null) {
+      exchange.target = null
+      target.count--
+    }
     if (load !== null) {
       exchange.load = null
       load.count--

@@ -15,6 +15,7 @@ import type { State } from './state'
 
 export function submit (state: State, exchange: Exchange | DirectRequest | DirectHop, made: Made): void {
   const { target, head, body, headersTimeout, bodyTimeout, flags } = made
+  state.goesTo(exchange, target)
   exchange.isForwarded = target.isForwarded
   exchange.blocks = (flags & SubmissionFlag.Blocks) !== 0
   state.bridge.submit(exchange, target.number, head, body, headersTimeout, bodyTimeout, flags)
@@ -49,10 +50,11 @@ export function submitOnStream (state: State, exchange: Exchange, made: Made): v
 }
 
 /** A request that leaves HTTP on HTTP/1.1; where the peer speaks HTTP/2 alone, it goes on a stream, from then on at once. */
-export function submitLeaving (state: State, exchange: Exchange, made: Made, overStreams: Target): void {
+export function submitLeaving (state: State, exchange: Exchange, made: Made, overStreams: () => Target): void {
   exchange.onNoHttp1 = () => {
-    overStreams.lacksHttp1 = true
-    submitOnStream(state, exchange, { ...made, target: overStreams, elsewhere: null })
+    const target = overStreams()
+    target.lacksHttp1 = true
+    submitOnStream(state, exchange, { ...made, target, elsewhere: null })
   }
   submit(state, exchange, made)
 }

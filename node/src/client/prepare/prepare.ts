@@ -106,7 +106,7 @@ export interface Made {
   elsewhere: (() => Target) | null
   onStream: boolean
   /** It leaves HTTP on HTTP/1.1: where it goes if the peer does not speak that; null: nowhere. */
-  overStreams: Target | null
+  overStreams: (() => Target) | null
   webSocketKey: string | null
 }
 
@@ -180,7 +180,7 @@ function tunnelTo (path: string, authority: string): string {
  * where the peer speaks HTTP/2 alone. */
 function wayOut (
   state: Targets, origin: string, servername: string | null, options: DispatchOptions, head: Head, handler: Handler | null
-): { target: Target; onStream: boolean; overStreams: Target | null } {
+): { target: Target; onStream: boolean; overStreams: (() => Target) | null } {
   const { checked } = state
   if (!options.upgrade && options.method !== 'CONNECT') return { target: state.target(origin, servername, false), onStream: false, overStreams: null }
   const canStream = hasStreams(checked, origin) && handler !== null && options.allowH2 !== false
@@ -191,7 +191,7 @@ function wayOut (
     if (streams !== null && isForStreams) return { target: streams, onStream: true, overStreams: null }
     if (options.upgrade) throw new InvalidArgumentError(`Custom upgrade "${options.upgrade as string}" not supported over HTTP/${checked.settings['protocols'] === 'h3' ? 3 : 2}`)
   }
-  const overStreams = isForStreams && origin.startsWith('https:') ? streams : null
+  const overStreams = isForStreams && origin.startsWith('https:') ? () => state.target(origin, servername, false) : null
   return { target: state.target(origin, servername, !isHttp1Alone(checked, origin)), onStream: false, overStreams }
 }
 

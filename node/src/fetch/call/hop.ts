@@ -9,7 +9,7 @@ import { errorOf, PROXY_WANTS_CREDENTIALS } from '../../errors/failures'
 import type { NewHandler } from '../../client/calls/handler_forms'
 import { both } from '../../client/calls/handler'
 import type { RequestOwner } from '../../client/calls/owner'
-import type { Load } from '../../client/dispatcher/load'
+import type { Load, Target } from '../../client/dispatcher/load'
 import type { DispatchOptions } from '../../client/prepare/prepare'
 import type { Tracked } from '../../open'
 import type { ExchangeCallbacks } from '../../channel/callbacks'
@@ -105,6 +105,8 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   $order = 0
   /** The origin's requests, of which it is one while it is under way. */
   load: Load | null = null
+  /** Where it goes, while it is under way. */
+  target: Target | null = null
   upload: Upload | null = null
   trace: Trace | null = null
   bodyBytesMax = Infinity
