@@ -57,6 +57,23 @@ fn a_stream_that_ends_goes_on_behind_its_last_event() {
 }
 
 #[test]
+fn an_event_that_a_connection_cuts_off_is_asked_for_again() {
+    run(async {
+        let site = site(Speaks::Plain, |count, id| match count {
+            0 => events("retry: 1\nid: a\ndata: 1\n\nid: b\ndata: 2"),
+            1 => events(format!("id: b\ndata: 2 behind {id}\n\nid: c\n\nid: d\n")),
+            2 => events(format!("data: 3 behind {id}\n\n")),
+            _ => status(204),
+        });
+        let client = site.client().build().unwrap();
+        let stream = client.get(site.url("/")).events();
+        let got: Vec<_> = stream.map(|event| event.unwrap()).collect().await;
+        let got: Vec<_> = got.iter().map(|event| (&*event.data, &*event.id)).collect();
+        assert_eq!(got, [("1", "a"), ("2 behind a", "b"), ("3 behind c", "c")]);
+    });
+}
+
+#[test]
 fn what_is_no_stream_of_events_ends_with_one_error() {
     for answer in [
         |_, _: &str| status(404),

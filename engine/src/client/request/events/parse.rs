@@ -25,6 +25,8 @@ pub(super) struct Parser {
     name: String,
     data: String,
     has_data: bool,
+    /// The id of the event under way: it counts from the event's end on.
+    next_id: Option<String>,
     id: Option<String>,
     retry: Option<Duration>,
 }
@@ -90,7 +92,7 @@ impl Parser {
                 self.has_data = true;
             }
             "event" => value.clone_into(&mut self.name),
-            "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
+            "id" if !value.contains('\0') => self.next_id = Some(value.to_owned()),
             "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
                 let millis = value.parse().map_or(RETRY_MAX, Duration::from_millis);
                 self.retry = Some(millis.min(RETRY_MAX));
@@ -103,6 +105,9 @@ impl Parser {
     fn end_event(&mut self) -> Option<ServerEvent> {
         let name = mem::take(&mut self.name);
         let data = mem::take(&mut self.data);
+        if let Some(id) = self.next_id.take() {
+            self.id = Some(id);
+        }
         mem::take(&mut self.has_data).then(|| ServerEvent {
             name: match name.is_empty() {
                 true => "message".to_owned(),

@@ -74,3 +74,11 @@ fn an_event_without_end_is_broken_off_at_its_bound() {
     assert_eq!(parser.feed(&[b'y'; 100], &mut events), Err(TooLong));
     assert!(events.is_empty());
 }
+
+#[test]
+fn the_id_of_an_event_counts_from_its_end_on() {
+    let (_, parser) = parse(&[b"id: a\ndata: 1\n\nid: b\ndata: 2\n"]);
+    assert_eq!(parser.last_id(), Some("a"));
+    let (_, parser) = parse(&[b"id: a\ndata: 1\n\nid: b\n\n"]);
+    assert_eq!(parser.last_id(), Some("b"));
+}
