@@ -7,12 +7,12 @@ use super::{RequestBuilder, ResponseFuture};
 use crate::body::Body;
 use crate::driver::timer::{Sleep, sleep};
 use crate::error::{Error, ErrorKind, Fault, Retry};
+use bytes::{Buf, Bytes};
 use futures_core::Stream;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use http::{Response, StatusCode};
 use http_body::Body as _;
-use parse::{EVENT_BYTES_MAX, Parser};
-use std::collections::VecDeque;
+use parse::{EVENT_BYTES_MAX, Parser, TooLong};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -48,7 +48,8 @@ pub struct EventStream {
     request: RequestBuilder,
     stage: Stage,
     parser: Parser,
-    events: VecDeque<ServerEvent>,
+    /// Received, and not parsed.
+    unread: Bytes,
     pause: Duration,
     failures: u32,
 }
@@ -81,7 +82,7 @@ impl RequestBuilder {
             request: self,
             stage: Stage::Start,
             parser: Parser::default(),
-            events: VecDeque::new(),
+            unread: Bytes::new(),
             pause: RECONNECT_PAUSE,
             failures: 0,
         }
@@ -178,20 +179,29 @@ impl EventStream {
         self.stage = Stage::Reading(response.into_body());
         None
     }
-    /// Takes a piece of the body. `Some`: the end, with an error.
-    fn take(&mut self, bytes: &[u8]) -> Option<Error> {
-        if self.parser.feed(bytes, &mut self.events).is_err() {
-            self.stage = Stage::Ended;
-            let text = format!("an event has more than {EVENT_BYTES_MAX} bytes");
-            return Some(Error::new(ErrorKind::Body, Fault::Peer, Retry::Never).with_text(text));
-        }
+    /// The next event of what was received.
+    fn next_event(&mut self) -> Option<Result<ServerEvent, Error>> {
+        let mut rest = &self.unread[..];
+        let found = self.parser.next_event(&mut rest);
+        let parsed = self.unread.len() - rest.len();
+        self.unread.advance(parsed);
         if let Some(pause) = self.parser.take_retry() {
             self.pause = pause;
         }
-        if !self.events.is_empty() {
-            self.failures = 0;
+        match found {
+            Ok(Some(event)) => {
+                self.failures = 0;
+                Some(Ok(event))
+            }
+            Ok(None) => None,
+            Err(TooLong) => {
+                self.unread.clear();
+                self.stage = Stage::Ended;
+                let text = format!("an event has more than {EVENT_BYTES_MAX} bytes");
+                let error = Error::new(ErrorKind::Body, Fault::Peer, Retry::Never);
+                Some(Err(error.with_text(text)))
+            }
         }
-        None
     }
 }
 
@@ -201,8 +211,8 @@ impl Stream for EventStream {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         loop {
-            if let Some(event) = this.events.pop_front() {
-                return Poll::Ready(Some(Ok(event)));
+            if let Some(event) = this.next_event() {
+                return Poll::Ready(Some(event));
             }
             let failed = match &mut this.stage {
                 Stage::Start => match this.connect() {
@@ -228,7 +238,10 @@ impl Stream for EventStream {
                     Err(error) => this.reconnect(Some(error)),
                 },
                 Stage::Reading(body) => match ready!(Pin::new(body).poll_frame(cx)) {
-                    Some(Ok(frame)) => frame.data_ref().cloned().and_then(|data| this.take(&data)),
+                    Some(Ok(frame)) => {
+                        this.unread = frame.into_data().unwrap_or_default();
+                        None
+                    }
                     Some(Err(error)) => this.reconnect(Some(error)),
                     None => this.reconnect(None),
                 },

@@ -1,7 +1,6 @@
 //! The format `text/event-stream` (the HTML standard, "Parsing an event stream").
 
 use super::ServerEvent;
-use std::collections::VecDeque;
 use std::mem;
 use std::time::Duration;
 
@@ -47,19 +46,19 @@ impl Parser {
     pub(super) fn take_retry(&mut self) -> Option<Duration> {
         self.retry.take()
     }
-    /// Adds the events that `bytes` complete.
-    pub(super) fn feed(
-        &mut self,
-        bytes: &[u8],
-        events: &mut VecDeque<ServerEvent>,
-    ) -> Result<(), TooLong> {
-        for &byte in bytes {
+    /// The next event that `bytes` complete, which are cut behind it: each event has a copy of an id that may be long, so
+    /// that all events of one piece could have far more bytes than came.
+    pub(super) fn next_event(&mut self, bytes: &mut &[u8]) -> Result<Option<ServerEvent>, TooLong> {
+        while let Some((&byte, rest)) = bytes.split_first() {
+            *bytes = rest;
             let belongs_to_return = mem::take(&mut self.after_return) && byte == b'\n';
             match byte {
                 _ if belongs_to_return => {}
                 b'\n' | b'\r' => {
                     self.after_return = byte == b'\r';
-                    events.extend(self.end_line());
+                    if let Some(event) = self.end_line() {
+                        return Ok(Some(event));
+                    }
                 }
                 byte => {
                     if self.line.len() + self.data.len() >= EVENT_BYTES_MAX {
@@ -69,7 +68,7 @@ impl Parser {
                 }
             }
         }
-        Ok(())
+        Ok(None)
     }
     fn end_line(&mut self) -> Option<ServerEvent> {
         let line = mem::take(&mut self.line);

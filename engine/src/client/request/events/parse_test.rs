@@ -1,20 +1,21 @@
 //! Event streams, whole and split at every byte.
 
 use super::{EVENT_BYTES_MAX, Parser, TooLong};
-use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Name, data and id of each event.
 type Seen = Vec<(String, String, String)>;
 
 fn parse(pieces: &[&[u8]]) -> (Seen, Parser) {
-    let (mut parser, mut events) = (Parser::default(), VecDeque::new());
+    let (mut parser, mut seen) = (Parser::default(), Vec::new());
     for piece in pieces {
-        parser.feed(piece, &mut events).unwrap();
+        let mut rest = *piece;
+        while let Some(event) = parser.next_event(&mut rest).unwrap() {
+            seen.push((event.name, event.data, event.id));
+        }
+        assert!(rest.is_empty(), "{rest:?}");
     }
-    let seen = events.into_iter();
-    let seen = seen.map(|event| (event.name, event.data, event.id));
-    (seen.collect(), parser)
+    (seen, parser)
 }
 
 fn event(name: &str, data: &str, id: &str) -> (String, String, String) {
@@ -64,15 +65,23 @@ fn lines_that_mean_nothing_give_no_event() {
 #[test]
 fn an_event_without_end_is_broken_off_at_its_bound() {
     let mut parser = Parser::default();
-    let mut events = VecDeque::new();
+    let mut feed = |mut bytes: &[u8]| parser.next_event(&mut bytes);
     let piece = vec![b'x'; EVENT_BYTES_MAX / 4 - 2];
     for _ in 0..4 {
-        parser.feed(b"data:", &mut events).unwrap();
-        parser.feed(&piece[..piece.len() - 5], &mut events).unwrap();
-        parser.feed(b"\n", &mut events).unwrap();
+        assert_eq!(feed(b"data:"), Ok(None));
+        assert_eq!(feed(&piece[..piece.len() - 5]), Ok(None));
+        assert_eq!(feed(b"\n"), Ok(None));
     }
-    assert_eq!(parser.feed(&[b'y'; 100], &mut events), Err(TooLong));
-    assert!(events.is_empty());
+    assert_eq!(feed(&[b'y'; 100]), Err(TooLong));
+}
+
+#[test]
+fn events_behind_the_next_one_wait_as_bytes() {
+    let mut parser = Parser::default();
+    let mut rest: &[u8] = b"id: a\n\ndata: 1\n\ndata: 2\n\ndata: 3";
+    let first = parser.next_event(&mut rest).unwrap().unwrap();
+    assert_eq!((&*first.data, &*first.id), ("1", "a"));
+    assert_eq!(rest, b"data: 2\n\ndata: 3");
 }
 
 #[test]
