@@ -64,6 +64,8 @@ struct Get {
 /// One URL of the command line.
 struct Fetch {
     uri: Uri,
+    /// The path of the command line, which redirects leave as it is.
+    asked: String,
     template: RequestTemplate,
     place: Destination,
     facts: Facts,
@@ -131,6 +133,7 @@ impl Get {
             }
             place => place,
         };
+        let asked = target.path().to_owned();
         let uri = match self.options.path_as_is {
             true => target::with_path(target.uri, target::written_path(url))?,
             false => target.uri,
@@ -146,6 +149,7 @@ impl Get {
         facts.note_fragment(url);
         Ok(Fetch {
             uri,
+            asked,
             template,
             place,
             facts,
@@ -310,7 +314,7 @@ impl Get {
         let (path, is_new) = self
             .options
             .output
-            .path(&fetch.place, &fetch.uri, &head.headers)?;
+            .path(&fetch.place, &fetch.asked, &head.headers)?;
         fetch.facts.file = output::shown(path.as_deref());
         let path = path.filter(|_| self.options.writes(head.status));
         let mut output = Output::open(
@@ -364,7 +368,7 @@ impl Get {
         if !output.include && !self.options.head {
             return Ok(());
         }
-        let (path, is_new) = output.path(&fetch.place, &fetch.uri, fields)?;
+        let (path, is_new) = output.path(&fetch.place, &fetch.asked, fields)?;
         let opening = Opening {
             is_new,
             creates_folders: output.create_dirs,

@@ -114,3 +114,29 @@ fn a_status_that_says_later_is_tried_again_as_often_as_asked() {
     assert_eq!(output.status.code(), Some(22));
     assert_eq!(server.heads().len(), 2);
 }
+
+#[test]
+fn a_redirect_chooses_no_name_for_a_file() {
+    let folder = Folder::new("redirected-name");
+    folder.file("kept.txt", b"kept");
+    let server = Scripted::new(vec![
+        answer("302 Found\r\nlocation: /kept.txt\r\ncontent-length: 0", b""),
+        answer("200 OK\r\ncontent-length: 7", b"hostile"),
+    ]);
+    let mut command = Command::new(BINARY);
+    command.args(["get", "--noproxy", "*", "-OJL"]);
+    command.arg(format!("{}asked.txt", server.url()));
+    let output = command.current_dir(&folder.0).output().expect("it starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    server.heads();
+    for (name, content) in [("kept.txt", "kept"), ("asked.txt", "hostile")] {
+        let written = std::fs::read_to_string(folder.0.join(name)).expect("it is there");
+        assert_eq!(written, content);
+    }
+}
+
+#[test]
+fn a_file_that_a_server_names_is_not_gone_on_with() {
+    let output = get(&["-OJ", "-C", "5", "http://127.0.0.1:1/x"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}

@@ -13,7 +13,7 @@ use super::{exit, given};
 use crate::failure::{Diagnostics, Failure, report};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH};
-use http::{HeaderMap, HeaderValue, Uri};
+use http::{HeaderMap, HeaderValue};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
@@ -28,7 +28,7 @@ pub(super) struct OutputOptions {
     #[arg(long)]
     remote_name_all: bool,
     /// With -O: name the file as the answer's content-disposition does; one that is there is not overwritten.
-    #[arg(short = 'J', long)]
+    #[arg(short = 'J', long, conflicts_with = "continue_at")]
     pub(super) remote_header_name: bool,
     /// The folder of -o and -O.
     #[arg(long, value_name = "FOLDER")]
@@ -91,11 +91,12 @@ impl OutputOptions {
             None => path,
         }
     }
-    /// The file for a body, and whether the server chose its name; `None`: standard output.
+    /// The file for a body, and whether the server chose its name; `None`: standard output. `asked`: the path that the user
+    /// asked for. That of a redirect would be a name of the server's choice, for a file that may be there.
     pub(super) fn path(
         &self,
         place: &Destination,
-        uri: &Uri,
+        asked: &str,
         fields: &HeaderMap,
     ) -> Result<(Option<PathBuf>, bool), Failure> {
         match place {
@@ -106,7 +107,7 @@ impl OutputOptions {
                 let named = disposition.and_then(|value| name_in(value.to_str().ok()?));
                 match named {
                     Some(name) => Ok((Some(self.in_folder(name)), true)),
-                    None => name_of(uri.path()).map(|name| (Some(self.in_folder(name)), false)),
+                    None => name_of(asked).map(|name| (Some(self.in_folder(name)), false)),
                 }
             }
         }
