@@ -26,7 +26,7 @@ use output::heads::{self, HeadFile, Interims, head_text};
 use output::pace::Pace;
 use output::trace::Trace;
 use output::write_out::{self, Facts};
-use output::{Destination, Opening, Output, coding, resume};
+use output::{BodyPlace, Destination, Opening, Output, coding, resume};
 use request::RequestTemplate;
 use request::client::Lookups;
 use request::glob::{self, Expanded};
@@ -64,10 +64,8 @@ struct Get {
 /// One URL of the command line.
 struct Fetch {
     uri: Uri,
-    /// The path of the command line, which redirects leave as it is.
-    asked: String,
     template: RequestTemplate,
-    place: Destination,
+    place: BodyPlace,
     facts: Facts,
 }
 
@@ -133,7 +131,7 @@ impl Get {
             }
             place => place,
         };
-        let asked = target.path().to_owned();
+        let place = BodyPlace::new(place, target.path());
         let uri = match self.options.path_as_is {
             true => target::with_path(target.uri, target::written_path(url))?,
             false => target.uri,
@@ -149,7 +147,6 @@ impl Get {
         facts.note_fragment(url);
         Ok(Fetch {
             uri,
-            asked,
             template,
             place,
             facts,
@@ -164,7 +161,7 @@ impl Get {
 
     async fn fetch(&self, fetch: &mut Fetch, tries: &mut Tries<'_>) -> Result<Tried, Failure> {
         let trace = Trace::start(self.options.verbose);
-        let file = match &fetch.place {
+        let file = match &fetch.place.destination {
             Destination::File(path) => Some(self.options.output.in_folder(path.clone())),
             Destination::Stdout | Destination::RemoteName => None,
         };
@@ -311,10 +308,7 @@ impl Get {
         let modified = head.headers.get(LAST_MODIFIED).cloned();
         let declared = output::declared(&head.headers);
         self.options.output.check_size(declared.unwrap_or(0))?;
-        let (path, is_new) = self
-            .options
-            .output
-            .path(&fetch.place, &fetch.asked, &head.headers)?;
+        let (path, is_new) = self.options.output.path(&fetch.place, &head.headers)?;
         fetch.facts.file = output::shown(path.as_deref());
         let path = path.filter(|_| self.options.writes(head.status));
         let mut output = Output::open(
@@ -327,6 +321,7 @@ impl Get {
                 is_silent: self.options.output.hides_progress(),
             },
         )?;
+        fetch.place.note_opened(path.as_deref());
         if self.options.output.include || self.options.head {
             output.write(written_heads)?;
         }
@@ -368,7 +363,7 @@ impl Get {
         if !output.include && !self.options.head {
             return Ok(());
         }
-        let (path, is_new) = output.path(&fetch.place, &fetch.asked, fields)?;
+        let (path, is_new) = output.path(&fetch.place, fields)?;
         let opening = Opening {
             is_new,
             creates_folders: output.create_dirs,

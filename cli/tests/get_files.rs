@@ -140,3 +140,44 @@ fn a_file_that_a_server_names_is_not_gone_on_with() {
     let output = get(&["-OJ", "-C", "5", "http://127.0.0.1:1/x"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }
+
+/// An answer whose file has this name.
+fn named(name: &str, length: u32, body: &[u8]) -> Vec<u8> {
+    let field = format!("content-disposition: attachment; filename={name}");
+    answer(
+        &format!("200 OK\r\n{field}\r\ncontent-length: {length}"),
+        body,
+    )
+}
+
+#[test]
+fn a_file_that_was_there_stays_where_a_server_names_it() {
+    let folder = Folder::new("named-there");
+    folder.file("kept.txt", b"kept");
+    let server = Scripted::new(vec![named("kept.txt", 7, b"hostile")]);
+    let mut command = Command::new(BINARY);
+    command.args(["get", "--noproxy", "*", "-OJ", "--remove-on-error"]);
+    command.arg(server.url());
+    let output = command.current_dir(&folder.0).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(23), "{}", text(&output.stderr));
+    server.heads();
+    let kept = std::fs::read_to_string(folder.0.join("kept.txt"));
+    assert_eq!(kept.expect("it is there"), "kept");
+}
+
+#[test]
+fn a_further_try_writes_the_file_that_the_first_one_has_named() {
+    let folder = Folder::new("named-twice");
+    let server = Scripted::new(vec![
+        named("new.txt", 5, b"wh"),
+        named("new.txt", 5, b"whole"),
+    ]);
+    let mut command = Command::new(BINARY);
+    command.args(["get", "--noproxy", "*", "-OJ", "--retry", "1"]);
+    command.args(["--retry-all-errors", &server.url()]);
+    let output = command.current_dir(&folder.0).output().expect("it starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    server.heads();
+    let written = std::fs::read_to_string(folder.0.join("new.txt"));
+    assert_eq!(written.expect("it is there"), "whole");
+}

@@ -91,23 +91,25 @@ impl OutputOptions {
             None => path,
         }
     }
-    /// The file for a body, and whether the server chose its name; `None`: standard output. `asked`: the path that the user
-    /// asked for. That of a redirect would be a name of the server's choice, for a file that may be there.
+    /// The file for a body, and whether it must be new, because the server chose its name; `None`: standard output.
     pub(super) fn path(
         &self,
-        place: &Destination,
-        asked: &str,
+        place: &BodyPlace,
         fields: &HeaderMap,
     ) -> Result<(Option<PathBuf>, bool), Failure> {
-        match place {
+        match &place.destination {
             Destination::Stdout => Ok((None, false)),
             Destination::File(path) => Ok((Some(self.in_folder(path.clone())), false)),
             Destination::RemoteName => {
                 let disposition = fields.get(CONTENT_DISPOSITION);
                 let named = disposition.and_then(|value| name_in(value.to_str().ok()?));
                 match named {
-                    Some(name) => Ok((Some(self.in_folder(name)), true)),
-                    None => name_of(asked).map(|name| (Some(self.in_folder(name)), false)),
+                    Some(name) => {
+                        let path = Some(self.in_folder(name));
+                        let is_new = path != place.opened;
+                        Ok((path, is_new))
+                    }
+                    None => name_of(&place.asked).map(|name| (Some(self.in_folder(name)), false)),
                 }
             }
         }
@@ -156,6 +158,31 @@ pub(super) enum Destination {
     File(PathBuf),
     /// -O.
     RemoteName,
+}
+
+/// The place of one URL's body, through its redirects and its further tries.
+pub(super) struct BodyPlace {
+    pub(super) destination: Destination,
+    /// The path of the command line. That of a redirect would be a name of the server's choice, for a file that may be there.
+    asked: String,
+    /// The file that was opened.
+    pub(super) opened: Option<PathBuf>,
+}
+
+impl BodyPlace {
+    pub(super) fn new(destination: Destination, asked: &str) -> Self {
+        Self {
+            destination,
+            asked: asked.to_owned(),
+            opened: None,
+        }
+    }
+    /// The body goes to this file; `None`: to standard output, or nowhere.
+    pub(super) fn note_opened(&mut self, path: Option<&Path>) {
+        if let Some(path) = path {
+            self.opened = Some(path.to_owned());
+        }
+    }
 }
 
 /// -o and -O in the order of the command line: the first is that of the first URL.

@@ -23,10 +23,12 @@ impl Get {
             cookies.begin(&fetch.uri);
         }
         let failure = self.tries(&mut fetch).await.err();
-        if failure.is_some() && self.options.output.remove_on_error && !fetch.facts.file.is_empty()
+        if failure.is_some()
+            && self.options.output.remove_on_error
+            && let Some(opened) = &fetch.place.opened
         {
             // It may not be there.
-            let _ = std::fs::remove_file(&fetch.facts.file);
+            let _ = std::fs::remove_file(opened);
         }
         if let Some(failure) = &failure {
             fetch.facts.exit_code = failure.code();
