@@ -210,6 +210,19 @@ fn a_zstd_window_above_eight_mebibytes_is_an_error() {
 }
 
 #[test]
+fn a_brotli_window_above_sixteen_mebibytes_is_an_error() {
+    run(async {
+        // RFC 7932 section 9.1: a window of 2^24 bytes and an empty last block; then the bits that are no window there, with
+        // which that of 2^30 bytes begins in the format of large windows.
+        for (stream, is_allowed) in [(&b"\x3f"[..], true), (b"\x11\xde", false)] {
+            let got = decompress(response("br", Body::full(stream)));
+            let outcome = got.into_body().bytes().await;
+            assert_eq!(outcome.is_ok(), is_allowed, "{stream:x?}: {outcome:?}");
+        }
+    });
+}
+
+#[test]
 fn a_request_that_says_what_it_takes_is_left_alone() {
     let mut fields = HeaderMap::new();
     ask(&mut fields);

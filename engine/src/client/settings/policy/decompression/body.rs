@@ -20,6 +20,11 @@ const PIECE_BYTES: usize = 32 * 1024;
 /// The window of zstd, as a power of two: 8 MiB, the most that a content coding may ask for (RFC 9659
 /// section 3). More is an error.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
+/// The bits of brotli's first byte that say its window.
+const BROTLI_WINDOW_BITS: u8 = 0x7f;
+/// Bits that stand for none (RFC 7932 section 9.1), with which the format of large windows begins, of 1 GiB at most. Decoders
+/// take it, and it is no content coding.
+const BROTLI_LARGE_WINDOW: u8 = 0x11;
 
 /// A content coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +91,9 @@ impl http_body::Body for Decompressed {
                         Ok(first) => first.copied(),
                         Err(error) => return Poll::Ready(Some(Err(source.cause(error)))),
                     };
-                    self.start(first);
+                    if let Err(error) = self.start(first) {
+                        return Poll::Ready(Some(Err(error)));
+                    }
                 }
                 Stage::Reading(decoder) => match ready!(decoder.poll_piece(cx)) {
                     Ok(piece) if !piece.is_empty() => {
@@ -125,15 +132,18 @@ impl http_body::Body for Decompressed {
 
 impl Decompressed {
     /// Begins to read; `first`: the first byte of the compressed ones.
-    fn start(&mut self, first: Option<u8>) {
+    ///
+    /// # Errors
+    /// They are for a window that the coding does not have.
+    fn start(&mut self, first: Option<u8>) -> Result<(), Error> {
         let stage = mem::replace(&mut self.0, Stage::Ended(None));
         let Stage::Unstarted(mut source, coding) = stage else {
             self.0 = stage;
-            return;
+            return Ok(());
         };
         let Some(first) = first else {
             self.0 = Stage::Ended(source.trailers.take());
-            return;
+            return Ok(());
         };
         let source = *source;
         let decoder = match coding {
@@ -142,6 +152,11 @@ impl Decompressed {
                 // RFC 1952 section 2.2: a file is one member after another.
                 decoder.multiple_members(true);
                 Decoder::Gzip(decoder)
+            }
+            Coding::Brotli if first & BROTLI_WINDOW_BITS == BROTLI_LARGE_WINDOW => {
+                return Err(corrupt(
+                    "the window of brotli must not have more than 16 MiB",
+                ));
             }
             Coding::Brotli => Decoder::Brotli(BrotliDecoder::new(source)),
             Coding::Zstd => {
@@ -157,6 +172,7 @@ impl Decompressed {
             Coding::Deflate => Decoder::Deflate(DeflateDecoder::new(source)),
         };
         self.0 = Stage::Reading(Box::new(decoder));
+        Ok(())
     }
 }
 
