@@ -288,7 +288,8 @@ crate::options! {
     /// it names.
     pub struct Limits {
         /// Fields in one section (a head or trailers), cookie crumbs counted one by one: one more is refused with
-        /// 431, or resets the stream. Range: any. Default 512.
+        /// 431, or resets the stream. Range: any, of a client up to 24,576: more than those find no room in a
+        /// header map, and a server of requests with such maps answers them with 431. Default 512.
         pub field_count_max: usize = FIELD_COUNT_MAX, with_field_count_max;
         /// Bytes of our HPACK decoder's table, as SETTINGS_HEADER_TABLE_SIZE says it. Range: any; 0: no table.
         /// Default 4,096.

@@ -278,6 +278,12 @@ trunkline_core::options! {
 impl ClientConfig {
     /// Refuses what cannot be used.
     pub(crate) fn check(&self) -> Result<(), Error> {
+        let fields = self.limits.field_count_max;
+        if fields > HEADER_MAP_FIELDS_MAX {
+            return Err(Error::config(format!(
+                "limits.field_count_max is {fields}; it must be at most {HEADER_MAP_FIELDS_MAX}, as many as a header map takes"
+            )));
+        }
         check(&self.limits, &self.windows)
     }
     /// The settings of the machines; `pipelining` is the client's own setting.
@@ -295,6 +301,9 @@ impl ClientConfig {
         Arc::new(config)
     }
 }
+
+/// The most fields that a header map takes.
+pub(crate) const HEADER_MAP_FIELDS_MAX: usize = 24_576;
 
 /// The bounds of a client: those of a server, and longer heads of HTTP/1.1.
 pub(crate) fn response_limits() -> Limits {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use trunkline::client::{ClientTls, Protocols};
 use trunkline::core::error::Violation;
 use trunkline::core::limits::FIELD_COUNT_MAX;
-use trunkline::{Body, Client, ErrorKind, Running, Server, ServerConfig, Tls};
+use trunkline::{Body, Client, ErrorKind, Limits, Running, Server, ServerConfig, Tls};
 
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
@@ -248,6 +248,22 @@ fn a_head_that_is_too_large_is_answered_with_a_date_over_http_2_and_http_3() {
             assert!(response.headers().contains_key("date"), "{protocols:?}");
         }
     });
+}
+
+#[test]
+fn fields_beyond_those_of_a_header_map_are_refused_where_more_are_allowed() {
+    let limits = Limits::default().with_field_count_max(100_000);
+    let limits = limits.with_head_bytes_max(1 << 20);
+    let running = server(ServerConfig::default().with_limits(limits));
+    let fields: String = (0..30_000).map(|at| format!("x{at}:\r\n")).collect();
+    let mut socket = connect(running.local_addr());
+    let head = format!("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n{fields}\r\n");
+    socket.write_all(head.as_bytes()).unwrap();
+    let answer = rest(&mut socket);
+    assert!(answer.starts_with("HTTP/1.1 431 "), "{answer:?}");
+    let too_many = Limits::default().with_field_count_max(24_577);
+    let error = Client::builder().limits(too_many).build().unwrap_err();
+    assert!(error.to_string().contains("field_count_max"), "{error}");
 }
 
 /// As many fields of one byte as hyper takes over HTTP/2, where a head has 16 KiB and each of them counts 35, besides

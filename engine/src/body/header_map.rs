@@ -39,12 +39,14 @@ pub(crate) fn name_of(field: &Field<'_>) -> Option<HeaderName> {
 }
 
 /// Appends `fields` to `headers`; all values share one allocation. A field that the `http` crate cannot
-/// carry is left out.
+/// carry is left out, and so is all that is more than a map takes: trailers of clients whose server has such a limit.
 pub(crate) fn append_all<'a>(
     headers: &mut HeaderMap,
     fields: impl ExactSizeIterator<Item = Field<'a>> + Clone,
 ) {
-    headers.reserve(fields.len());
+    if headers.try_reserve(fields.len()).is_err() {
+        return;
+    }
     let len = fields.clone().map(|field| field.value.len()).sum();
     let mut values = Vec::with_capacity(len);
     for field in fields.clone() {
@@ -54,7 +56,8 @@ pub(crate) fn append_all<'a>(
     for field in fields {
         let value = values.split_to(field.value.len());
         if let (Some(name), Ok(value)) = (name_of(&field), HeaderValue::from_maybe_shared(value)) {
-            headers.append(name, value);
+            // Names of one hash may fill it before.
+            let _ = headers.try_append(name, value);
         }
     }
 }

@@ -10,6 +10,7 @@ use super::exchange::serve::{Exchanging, RawConnection, Serve};
 use super::exchange::turn::Turn;
 use super::response::RequestFacts;
 use crate::body::Body;
+use crate::config::HEADER_MAP_FIELDS_MAX;
 use crate::connection_info::ConnectionInfo;
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
@@ -129,7 +130,10 @@ impl<S: HttpService> Exchanging for TowerExchanges<S> {
         let made = request.as_mut();
         let made = made.and_then(|made| requests.fill(made, &head, version, secure, last));
         let Some(made) = made else {
-            let status = StatusCode::BAD_REQUEST;
+            let status = match head.fields().len() > HEADER_MAP_FIELDS_MAX {
+                true => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                false => StatusCode::BAD_REQUEST,
+            };
             return self.reject(turn, stream, head, status);
         };
         // RFC 9110 section 7.8: the field of an HTTP/1.0 request is ignored.

@@ -175,7 +175,8 @@ impl Requests {
             self.arena.extend_from_slice(field.value);
         }
         let mut block = self.arena.split().freeze();
-        headers.reserve(fields.len());
+        // The map has a bound of its own, which a server's limit may be beyond.
+        headers.try_reserve(fields.len()).map_err(|_| Unsupported)?;
         let mut crumbs = 0;
         for field in fields {
             let bytes = block.split_to(field.value.len());
@@ -186,7 +187,8 @@ impl Requests {
             // HTAB (core/src/http/field/syntax.rs, `is_field_value`), as this type wants it.
             let mut value = unsafe { HeaderValue::from_maybe_shared_unchecked(bytes) };
             value.set_sensitive(field.sensitive);
-            headers.append(name_of(&field).ok_or(Unsupported)?, value);
+            let name = name_of(&field).ok_or(Unsupported)?;
+            headers.try_append(name, value).map_err(|_| Unsupported)?;
         }
         if crumbs > 1 {
             join_cookie(head, headers)?;
