@@ -122,7 +122,7 @@ trunkline_core::options! {
         /// HTTP/2: identifier and value of settings that the first SETTINGS has beside those of the server, for extensions of the
         /// owner's (RFC 9113 section 5.5), at most [`EXTENSION_SETTINGS_MAX`](crate::core::limits::EXTENSION_SETTINGS_MAX). Default: none.
         pub extension_settings: Vec<(u16, u32)> = Vec::new(), with_extension_settings;
-        /// An [`Callbacks`](crate::server::Callbacks) gets cleartext connections whose first bytes have not come for 200 ms, or do not come
+        /// An [`Callbacks`](crate::server::Callbacks) gets cleartext connections whose first bytes have not come for 10 ms, or do not come
         /// ([`Callbacks::accepted`](crate::server::Callbacks::accepted)). Default: false.
         pub accept_events: bool = false, with_accept_events;
         /// The names of fields of HTTP/1.1 requests are kept as they are spelled too

@@ -70,7 +70,7 @@ pub trait Callbacks: Clone + 'static {
         version: Version,
         info: Option<&ConnectionInfo>,
     ) -> Self::Connection;
-    /// A cleartext connection was accepted 200 ms ago and its first bytes, which say its version, have not come, or it ended before
+    /// A cleartext connection was accepted 10 ms ago and its first bytes, which say its version, have not come, or it ended before
     /// them. Only where
     /// [`ServerConfig::accept_events`](crate::ServerConfig::accept_events) is set. A callback that returns the connection gets
     /// [`identified`](Self::identified) in place of [`connected`](Self::connected), or
