@@ -138,6 +138,47 @@ fn text_is_compressed_for_clients_that_accept_it_and_with_the_flag_alone() {
     }
 }
 
+#[test]
+fn a_part_of_a_file_is_not_given_behind_a_part_of_what_it_is_compressed_to() {
+    let folder = folder("compressed-part");
+    folder.file("long.txt", &b"many requests, few connections\n".repeat(100));
+    folder.file("made.txt", b"made");
+    folder.file("made.txt.gz", b"as if compressed");
+    let served = Served::start(&["--compress", &folder.path()]);
+    let gzip = "accept-encoding: gzip";
+    let tag_of = |line: &str, fields: &[&str]| {
+        let (head, _) = asked(&served, line, fields);
+        let tag = head.lines().find_map(|line| line.strip_prefix("etag: "));
+        tag.map(str::to_owned).expect("a tag")
+    };
+    let (whole, compressed) = (
+        tag_of("GET /long.txt", &[]),
+        tag_of("GET /long.txt", &[gzip]),
+    );
+    assert_eq!(compressed, format!("W/{whole}"));
+    let if_range = format!("if-range: {compressed}");
+    let (head, _) = asked(
+        &served,
+        "GET /long.txt",
+        &[gzip, "range: bytes=9-", &if_range],
+    );
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    let if_none_match = format!("if-none-match: {compressed}");
+    let (head, _) = asked(&served, "GET /long.txt", &[gzip, &if_none_match]);
+    assert!(head.starts_with("HTTP/1.1 304 "), "{head}");
+    // A file that is there compressed has ranges and a tag of its own.
+    let made = tag_of("GET /made.txt", &[gzip]);
+    assert!(made.starts_with('"'), "{made}");
+    let if_range = format!("if-range: {made}");
+    let (head, body) = asked(
+        &served,
+        "GET /made.txt",
+        &[gzip, "range: bytes=3-", &if_range],
+    );
+    assert!(head.starts_with("HTTP/1.1 206 "), "{head}");
+    assert_eq!(body, b"if compressed");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn the_program_of_the_system_gets_the_url_to_open() {

@@ -1,5 +1,6 @@
 //! Answers of `trunkline serve` and their bodies.
 
+pub(super) mod compressed;
 pub(crate) mod policy;
 pub(super) mod redirect;
 

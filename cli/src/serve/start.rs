@@ -1,5 +1,6 @@
 //! Starts the servers of the addresses of `trunkline serve`, on sockets of their own or of another process.
 
+use super::answer::compressed::compressed;
 use super::answer::redirect;
 use super::config::proxies::Proxies;
 use super::config::quic::with_quic_options;
@@ -15,8 +16,6 @@ use crate::system::{Sockets, on_sockets, on_unix_socket};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU16;
-use tower_http::compression::CompressionLayer;
-use tower_layer::Layer;
 use trunkline::Server;
 use trunkline::server::MemoryBudget;
 
@@ -24,7 +23,7 @@ use trunkline::server::MemoryBudget;
 macro_rules! served {
     ($server:expr, $options:expr, $site:expr) => {
         match $options.compress {
-            true => $server.serve(CompressionLayer::new().layer($site)),
+            true => $server.serve(compressed($site)),
             false => $server.serve($site),
         }
         .map_err(refused)
