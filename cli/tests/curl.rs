@@ -94,7 +94,7 @@ fn read(reader: &mut BufReader<&TcpStream>, socket: &TcpStream, port: u16) -> Op
         }
         match line.trim_end() {
             "" => break,
-            line => lines.push(line.replace(&port.to_string(), "PORT")),
+            line => lines.push(without_port(line, port)),
         }
     }
     let mut fields: Vec<String> = lines.split_off(1);
@@ -139,6 +139,27 @@ fn read(reader: &mut BufReader<&TcpStream>, socket: &TcpStream, port: u16) -> Op
         fields,
         body,
     })
+}
+
+/// The text with PORT for the origin's port, which no longer number is taken for.
+fn without_port(text: &str, port: u16) -> String {
+    let port = port.to_string();
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    let (mut masked, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(&port) {
+        let (before, behind) = (&rest[..at], &rest[at + port.len()..]);
+        let is_part = is_digit(before.as_bytes().last()) || is_digit(behind.as_bytes().first());
+        masked.push_str(before);
+        masked.push_str(if is_part { &port } else { "PORT" });
+        rest = behind;
+    }
+    masked + rest
+}
+
+#[test]
+fn the_port_is_not_masked_within_a_longer_number() {
+    let text = "127.0.0.1:41024 4102444800 41024";
+    assert_eq!(without_port(text, 41_024), "127.0.0.1:PORT 4102444800 PORT");
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -196,7 +217,7 @@ fn outcome(program: &[&str], arguments: &[&str], input: &str, answer: Answer) ->
     let files = files.map(|entry| {
         let name = entry.file_name().to_string_lossy().into_owned();
         let content = std::fs::read(entry.path()).expect("it is there");
-        let mut content = text(&content).replace(&origin.port.to_string(), "PORT");
+        let mut content = without_port(&text(&content), origin.port);
         if name == "jar" {
             // The comments in its beginning differ.
             let lines = content.lines().filter(|line| line.contains('\t'));
@@ -207,7 +228,7 @@ fn outcome(program: &[&str], arguments: &[&str], input: &str, answer: Answer) ->
     let asked = origin.asked.lock().expect("not poisoned").clone();
     Outcome {
         asked,
-        stdout: text(&output.stdout).replace(&origin.port.to_string(), "PORT"),
+        stdout: without_port(&text(&output.stdout), origin.port),
         code: output.status.code(),
         files: files.collect(),
     }
