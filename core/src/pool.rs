@@ -33,7 +33,7 @@ pub use connection::capacity::{Capacity, Multiplexing, Standing};
 pub use connection::gate::{Gate, UNSETTLED_EXCHANGES};
 pub use connection::health::{Health, HealthAction, HealthTimes, Unanswered};
 pub use dispatch::decide::{Decision, OriginView, WaitReason, decide};
-pub use dispatch::queue::{PriorityClass, Rank, Ticket};
+pub use dispatch::queue::{PriorityClass, Rank, Ticket, WaitLimit};
 pub use origin::alt_svc::{AltSvc, Alternatives, QUIC_HEAD_START};
 pub use origin::race::*;
 pub use origin::{Origin, Protocols, Scheme};
@@ -173,9 +173,9 @@ impl<R> Pool<R> {
         now: Instant,
         origin: &Origin,
         request: R,
-        deadline: Option<Instant>,
+        limit: impl Into<WaitLimit>,
     ) -> Option<Ticket> {
-        self.submit_ranked(now, origin, request, deadline, Rank::default(), false)
+        self.submit_ranked(now, origin, request, limit, Rank::default(), false)
     }
 
     /// Hands a request in that has its own rank. `alone`: it is not pipelined behind requests that
@@ -186,7 +186,7 @@ impl<R> Pool<R> {
         now: Instant,
         origin: &Origin,
         request: R,
-        deadline: Option<Instant>,
+        limit: impl Into<WaitLimit>,
         rank: Rank,
         alone: bool,
     ) -> Option<Ticket> {
@@ -199,7 +199,7 @@ impl<R> Pool<R> {
             origin: key,
             rank,
             since: now,
-            deadline,
+            limit: limit.into(),
             avoid: None,
             alone,
             end: QueueEnd::Back,
@@ -215,7 +215,7 @@ impl<R> Pool<R> {
         now: Instant,
         origin: &Origin,
         request: R,
-        deadline: Option<Instant>,
+        limit: impl Into<WaitLimit>,
         avoid: ConnectionId,
     ) -> Option<Ticket> {
         let OriginId(key) = self.origin_id(origin);
@@ -224,7 +224,7 @@ impl<R> Pool<R> {
             origin: key,
             rank: Rank::default(),
             since: now,
-            deadline,
+            limit: limit.into(),
             avoid: Some(avoid.0),
             // Its cause is not known here.
             alone: true,

@@ -34,6 +34,7 @@ fn endless_client(protocols: Protocols) -> Client {
     let endless = Some(Duration::MAX);
     let timeouts = ClientTimeouts::default()
         .with_connect(endless)
+        .with_queue_stall(endless)
         .with_queue(endless)
         .with_headers(endless)
         .with_body(endless)

@@ -518,6 +518,64 @@ fn a_request_waits_no_longer_than_its_deadline() {
 }
 
 #[test]
+fn a_line_that_moves_is_waited_in_however_long_it_is_and_one_that_stands_still_is_not() {
+    let stall = Duration::from_secs(300);
+    let mut scene = Scene::bounded(1);
+    let origin = scene.origin.clone();
+    let limit = WaitLimit {
+        deadline: None,
+        stall: Some(stall),
+    };
+    for request in 0..20 {
+        let (now, rank) = (scene.now, Rank::default());
+        scene
+            .pool
+            .submit_ranked(now, &origin, request, limit, rank, false);
+    }
+    scene.carry_out();
+    let id = scene.connect_h1();
+    for answered in 1..10 {
+        // Each of them takes nearly five minutes: most have waited for much longer than that in the end.
+        scene.wait(299_000);
+        scene.report(id, 1, 0, answered);
+        assert_eq!(scene.failed, [], "{answered}");
+    }
+    scene.wait(299_999);
+    assert_eq!(scene.failed, []);
+    scene.wait(1);
+    let late = |request| (request, Failure::QueueTimeout(WaitReason::Capacity));
+    assert_eq!(scene.failed, (10..20).map(late).collect::<Vec<_>>());
+    assert_eq!(scene.dispatched.len(), 10);
+}
+
+#[test]
+fn a_deadline_holds_though_the_line_moves() {
+    let mut scene = Scene::bounded(1);
+    let origin = scene.origin.clone();
+    let limit = WaitLimit {
+        deadline: Some(scene.now + Duration::from_secs(2)),
+        stall: Some(Duration::from_secs(10)),
+    };
+    let (now, rank) = (scene.now, Rank::default());
+    scene.pool.submit(now, &origin, 0, None);
+    scene.pool.submit(now, &origin, 1, None);
+    scene
+        .pool
+        .submit_ranked(now, &origin, 2, limit, rank, false);
+    scene.carry_out();
+    let id = scene.connect_h1();
+    scene.wait(900);
+    scene.report(id, 1, 0, 1);
+    scene.wait(1_099);
+    assert_eq!(scene.failed, []);
+    scene.wait(1);
+    assert_eq!(
+        scene.failed,
+        [(2, Failure::QueueTimeout(WaitReason::Capacity))]
+    );
+}
+
+#[test]
 fn what_a_connection_gives_back_goes_to_the_front_and_elsewhere() {
     let mut scene = Scene::bounded(2);
     scene.burst(4);

@@ -45,13 +45,13 @@ impl<R> Pool<R> {
             self.fail(entrance.request, Failure::QueueFull(waiting));
             return None;
         }
-        let deadline = entrance.deadline;
+        let due = entrance.limit.due(entrance.since, None);
         let ticket = self.queue.park(entrance);
         self.queue.unpark(&mut state.origin_queue, ticket);
         self.pump(now, key);
         // It may have been served, or failed, already.
         self.queue.get(ticket)?;
-        if let Some(at) = deadline {
+        if let Some(at) = due {
             self.push_deadline(at, ticket);
         }
         self.totals.waited += 1;
@@ -242,8 +242,13 @@ impl<R> Pool<R> {
         let Some(entry) = self.queue.get(ticket) else {
             return;
         };
-        if entry.deadline.is_none_or(|at| at > now) {
-            return;
+        let state = self.origins.get(entry.origin);
+        let started_at = state.and_then(|state| state.growth.started_at);
+        match entry.limit.due(entry.since, started_at) {
+            None => return,
+            // Requests of its origin have started meanwhile.
+            Some(at) if at > now => return self.push_deadline(at, ticket),
+            Some(_) => {}
         }
         let reason = self.wait_reason(now, ticket);
         let reason = reason.unwrap_or(WaitReason::Capacity);

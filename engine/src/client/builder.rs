@@ -318,6 +318,7 @@ impl<C> ClientBuilder<C> {
             ("probe_patience", pool.probe_patience.as_mut(), least),
             ("timeouts.connect", timeouts.connect.as_mut(), least),
             ("timeouts.queue", timeouts.queue.as_mut(), least),
+            ("timeouts.queue_stall", timeouts.queue_stall.as_mut(), least),
             ("timeouts.headers", timeouts.headers.as_mut(), least),
             ("timeouts.body", timeouts.body.as_mut(), least),
             ("timeouts.expect", timeouts.expect.as_mut(), least),

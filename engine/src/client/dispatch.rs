@@ -141,11 +141,11 @@ impl Dispatch {
         let mut state = self.lock();
         let exchange = Arc::clone(&request.exchange);
         let origin = Arc::clone(&request.origin);
-        let deadline = request.queue_deadline();
+        let limit = request.wait_limit();
         let (rank, alone) = (request.rank, request.stands_alone());
         let ticket = state
             .pool
-            .submit_ranked(now, &origin, request, deadline, rank, alone);
+            .submit_ranked(now, &origin, request, limit, rank, alone);
         let cancelled = ticket.and_then(|ticket| match exchange.wait_with(ticket) {
             true => None,
             false => state.pool.cancel(now, ticket),

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use trunkline_core::http::idempotence::{is_idempotent, may_be_early, may_be_pipelined};
 use trunkline_core::http::{RequestHead, StreamId, Version};
 use trunkline_core::inspect::StreamWait;
-use trunkline_core::pool::{ConnectionId, Origin, Rank, Ticket, WaitReason};
+use trunkline_core::pool::{ConnectionId, Origin, Rank, Ticket, WaitLimit, WaitReason};
 
 /// A callback for 1xx responses.
 pub(super) type OnInterim = Arc<dyn Fn(Response<()>) + Send + Sync>;
@@ -71,6 +71,8 @@ pub(super) struct Outgoing {
     pub(super) absolute_form: bool,
     pub(super) early: Early,
     pub(super) wait_until: Option<Instant>,
+    /// The longest time without a start of a request of its origin while it waits.
+    pub(super) wait_stall: Option<Duration>,
     pub(super) total_until: Option<Instant>,
     /// When its user sent it.
     pub(super) submitted_at: Instant,
@@ -120,6 +122,7 @@ impl Outgoing {
             absolute_form: false,
             early: Early::default(),
             wait_until: None,
+            wait_stall: None,
             total_until: None,
             submitted_at: now,
             waited_for: None,
@@ -131,9 +134,12 @@ impl Outgoing {
     pub(super) fn age(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.submitted_at)
     }
-    /// When it must have left the line.
-    pub(super) fn queue_deadline(&self) -> Option<Instant> {
-        self.wait_until.into_iter().chain(self.total_until).min()
+    /// How long it may wait in line.
+    pub(super) fn wait_limit(&self) -> WaitLimit {
+        WaitLimit {
+            deadline: self.wait_until.into_iter().chain(self.total_until).min(),
+            stall: self.wait_stall,
+        }
     }
     /// Whether the request may be sent as early data, which an attacker may record and replay.
     pub(super) fn may_be_early(&self) -> bool {

@@ -310,10 +310,9 @@ fn submit(
     };
     request.rank = extra.rank;
     request.wanted = extra.wanted;
-    request.wait_until = extra
-        .queue
-        .or(timeouts.queue)
-        .map(|queue| now + within(queue));
+    let queue = extra.queue.or(timeouts.queue);
+    request.wait_until = queue.map(|queue| now + within(queue));
+    request.wait_stall = timeouts.queue_stall.filter(|_| queue.is_none());
     request.total_until = extra.total_until;
     let exchange = Arc::clone(&request.exchange);
     dispatch.submit(now, request);

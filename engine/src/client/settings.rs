@@ -103,8 +103,11 @@ trunkline_core::options! {
     pub struct ClientTimeouts {
         /// Name, TCP and TLS handshake of one attempt. Default 10 s.
         pub connect: Option<Duration> = Some(Duration::from_secs(10)), with_connect;
-        /// The wait in the origin's line. Default 300 s.
-        pub queue: Option<Duration> = Some(Duration::from_secs(300)), with_queue;
+        /// The wait in the origin's line, however it moves. Default: none.
+        pub queue: Option<Duration> = None, with_queue;
+        /// The wait in the origin's line while no request of the origin starts: a line that moves is waited in for as
+        /// long as it takes. A request or a client with a time of its own for the whole wait has none. Default 300 s.
+        pub queue_stall: Option<Duration> = Some(Duration::from_secs(300)), with_queue_stall;
         /// From the last progress of the request until the response's head. It does not run while the
         /// source of the request's body has no bytes. Default 300 s.
         pub headers: Option<Duration> = Some(Duration::from_secs(300)), with_headers;

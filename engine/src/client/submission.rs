@@ -95,6 +95,7 @@ impl Client {
             body: submission.body_timeout.map(within),
         };
         request.wait_until = queue.map(|queue| now + within(queue));
+        request.wait_stall = timeouts.queue_stall.filter(|_| queue.is_none());
         request.total_until = timeouts.total.map(|total| now + total);
         let exchange = Arc::clone(&request.exchange);
         self.dispatch.submit(now, request);

@@ -126,7 +126,7 @@ impl Settings {
             timeouts.connect = None;
         }
         if let Some(ms) = self.queue_timeout {
-            timeouts.queue = time(ms);
+            (timeouts.queue, timeouts.queue_stall) = (time(ms), None);
         }
         let mut tls = self.tls.build()?;
         if let Some(servers) = self.resumed_servers {

@@ -58,7 +58,7 @@ export interface Options {
   headersTimeout?: number
   /** Ms between two pieces of a response's body; 0: no bound. Default: 300,000. */
   bodyTimeout?: number
-  /** Ms in the origin's queue; 0: no bound. Default: 300,000. */
+  /** Ms in the origin's queue, however it moves; 0: no bound. Default: none, but 300,000 in which no request to the origin starts. */
   queueTimeout?: number
   /** Ms after which an idle connection is closed. Default: 4,000. */
   keepAliveTimeout?: number

@@ -21,7 +21,7 @@ fn cut(scene: &mut Scene, id: ConnectionId, carried: u32, tries: u32) {
             },
             rank: Rank::default(),
             alone: true,
-            deadline: None,
+            limit: WaitLimit::default(),
             random: 0,
         };
         let given = scene.pool.give_back(scene.now, &origin, request, back);

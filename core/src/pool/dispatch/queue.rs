@@ -9,7 +9,7 @@
 use super::decide::WaitReason;
 use crate::pool::slab::{Key, Slab};
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Names a waiting request until it leaves the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +41,38 @@ pub struct Rank {
     pub group: u64,
 }
 
+/// How long a request may wait in line. The default is for ever.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WaitLimit {
+    /// It has left the line by then.
+    pub deadline: Option<Instant>,
+    /// It has left the line this long behind the last start of a request of its origin: a line that moves is waited in
+    /// however long it is.
+    pub stall: Option<Duration>,
+}
+
+impl From<Option<Instant>> for WaitLimit {
+    fn from(deadline: Option<Instant>) -> Self {
+        Self {
+            deadline,
+            stall: None,
+        }
+    }
+}
+
+impl WaitLimit {
+    /// When a request that waits `since` then is to leave; `started_at`: the last start at its origin.
+    pub(in crate::pool) fn due(
+        &self,
+        since: Instant,
+        started_at: Option<Instant>,
+    ) -> Option<Instant> {
+        let moved = started_at.map_or(since, |started| started.max(since));
+        let stalled = self.stall.map(|stall| moved + stall);
+        self.deadline.into_iter().chain(stalled).min()
+    }
+}
+
 /// A request in line.
 #[derive(Debug)]
 pub(in crate::pool) struct WaitingRequest<R> {
@@ -48,7 +80,7 @@ pub(in crate::pool) struct WaitingRequest<R> {
     pub(in crate::pool) origin: Key,
     pub(in crate::pool) rank: Rank,
     pub(in crate::pool) since: Instant,
-    pub(in crate::pool) deadline: Option<Instant>,
+    pub(in crate::pool) limit: WaitLimit,
     /// The connection that has just given the request back unprocessed: another one is better.
     pub(in crate::pool) avoid: Option<Key>,
     /// It is not pipelined behind requests that are not answered yet.
@@ -76,7 +108,7 @@ pub(in crate::pool) struct Entrance<R> {
     pub(in crate::pool) origin: Key,
     pub(in crate::pool) rank: Rank,
     pub(in crate::pool) since: Instant,
-    pub(in crate::pool) deadline: Option<Instant>,
+    pub(in crate::pool) limit: WaitLimit,
     pub(in crate::pool) avoid: Option<Key>,
     pub(in crate::pool) alone: bool,
     pub(in crate::pool) end: QueueEnd,
@@ -174,7 +206,7 @@ impl<R> Queue<R> {
             origin: entrance.origin,
             rank: entrance.rank,
             since: entrance.since,
-            deadline: entrance.deadline,
+            limit: entrance.limit,
             avoid: entrance.avoid,
             alone: entrance.alone,
             end: entrance.end,

@@ -1,7 +1,7 @@
 //! Requests returned by a connection: sent again now or after a pause, or failed. Each loss also
 //! updates the connection and its origin.
 
-use crate::pool::dispatch::queue::{Entrance, QueueEnd, Rank};
+use crate::pool::dispatch::queue::{Entrance, QueueEnd, Rank, WaitLimit};
 use crate::pool::{Cause, Loss, NoRetry, Retry, RetryClass, WaitReason, classify};
 use crate::pool::{ConnectionId, Due, Key, Multiplexing, Origin, OriginId, Pool, Reverse, Ticket};
 use std::time::Instant;
@@ -17,8 +17,8 @@ pub struct Return {
     pub rank: Rank,
     /// It is not pipelined behind requests that are not answered yet.
     pub alone: bool,
-    /// When it must have left the line.
-    pub deadline: Option<Instant>,
+    /// How long it may wait in line.
+    pub limit: WaitLimit,
     /// Spreads the pause before it is sent again.
     pub random: u32,
 }
@@ -75,7 +75,7 @@ impl<R> Pool<R> {
             origin: key,
             rank: back.rank,
             since: now,
-            deadline: back.deadline,
+            limit: back.limit,
             avoid: avoids(back.loss.cause).then_some(back.from.0),
             alone: back.alone,
             end: QueueEnd::Front,
@@ -107,11 +107,11 @@ impl<R> Pool<R> {
         if let Some(state) = self.origins.get_mut(entrance.origin) {
             state.parked += 1;
         }
-        let deadline = entrance.deadline;
+        let due = entrance.limit.due(entrance.since, None);
         let ticket = self.queue.park(entrance);
         self.queue.note_reason(ticket, WaitReason::Pause);
         self.deadlines.push(Reverse((until, Due::Return(ticket))));
-        if let Some(at) = deadline {
+        if let Some(at) = due {
             self.push_deadline(at, ticket);
         }
         ticket

@@ -17,7 +17,7 @@ impl Scene {
             loss,
             rank: Rank::default(),
             alone: !loss.idempotent,
-            deadline: None,
+            limit: WaitLimit::default(),
             random: 0,
         };
         let origin = self.origin.clone();
@@ -76,7 +76,7 @@ fn a_pause_ends_with_the_deadline() {
         loss: refused(2),
         rank: Rank::default(),
         alone: true,
-        deadline: Some(scene.now + Duration::from_millis(10)),
+        limit: Some(scene.now + Duration::from_millis(10)).into(),
         random: 0,
     };
     let ticket = scene.pool.give_back(scene.now, &origin, 0, back).unwrap();

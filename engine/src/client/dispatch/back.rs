@@ -71,7 +71,7 @@ impl Dispatch {
             loss,
             rank: request.rank,
             alone: request.stands_alone(),
-            deadline: request.queue_deadline(),
+            limit: request.wait_limit(),
             random: random() as u32,
         };
         let outcome = state.pool.give_back(now, &origin, request, back);

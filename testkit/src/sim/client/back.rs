@@ -85,7 +85,7 @@ impl World {
             loss,
             rank: entering.rank,
             alone: self.plan.requests[request as usize].upload > 0,
-            deadline: entering.deadline,
+            limit: entering.deadline.into(),
             random,
         };
         let origin = &self.origins[entering.origin].origin;
