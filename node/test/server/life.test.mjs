@@ -17,18 +17,33 @@ import { serveFor } from '../support/servers/serving.mjs'
 
 serverLife(`node ${process.version}`, process.execPath)
 
-/** Servers of each form, and how they are closed. */
-const closing = {
-  serve () {
-    const server = serve({ hostname: '127.0.0.1', tls: { cert, key }, http3: true, fetch: () => new Lean('') })
-    return [server.port, () => server.close()]
-  },
-  async createServer () { return await listening(createServer()) },
-  async createSecureServer () { return await listening(createSecureServer({ cert, key, http3: true })) }
+/** Below those that systems give to connections (Linux: from 32,768 on): no other program takes one between a close and the look behind it. */
+let lastPort = 20_000 + process.pid % 10_000
+
+/** Begins on a port that nothing else has. */
+async function onOwnPort (begin) {
+  for (;;) {
+    lastPort++
+    try {
+      return await begin(lastPort)
+    } catch (error) {
+      if (error.code !== 'EADDRINUSE') throw error
+    }
+  }
 }
 
-async function listening (server) {
-  server.listen(0, '127.0.0.1')
+/** Servers of each form, and how they are closed. */
+const closing = {
+  serve (port) {
+    const server = serve({ hostname: '127.0.0.1', port, tls: { cert, key }, http3: true, fetch: () => new Lean('') })
+    return [server.port, () => server.close()]
+  },
+  async createServer (port) { return await listening(createServer(), port) },
+  async createSecureServer (port) { return await listening(createSecureServer({ cert, key, http3: true }), port) }
+}
+
+async function listening (server, port) {
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   return [server.address().port, () => new Promise(resolve => { server.close(resolve) })]
 }
@@ -36,7 +51,7 @@ async function listening (server) {
 for (const [form, make] of Object.entries(closing)) {
   test(`${form}: where a server says that it has closed, its ports are free`, async () => {
     for (let round = 0; round < 50; round++) {
-      const [port, close] = await make()
+      const [port, close] = await onOwnPort(make)
       await close()
       const ports = [net.createServer().listen(port, '127.0.0.1')]
       // Over UDP another program may have the number where the server has no HTTP/3.
