@@ -53,16 +53,22 @@ impl WriteStall {
     pub(crate) fn has_progress(&self, waiting: &Waiting<'_>) -> bool {
         self.taken(waiting.written) >= waiting.least()
     }
-    /// The time of a look came, and too little was taken. `is_scarce`: connections or the send budget are.
+    /// The time of a look came, and too little was taken: the time to the next one. `is_scarce`: connections or the send
+    /// budget are.
     ///
     /// # Errors
     /// The peer's time is up.
-    pub(crate) fn look(&mut self, waiting: &Waiting<'_>, is_scarce: bool) -> Result<(), Violation> {
+    pub(crate) fn look(
+        &mut self,
+        waiting: &Waiting<'_>,
+        is_scarce: bool,
+    ) -> Result<Option<Duration>, Violation> {
         self.looks = self.looks.saturating_add(1);
-        let waited = waiting.look().map(|look| look.saturating_mul(self.looks));
+        let next = waiting.look();
+        let waited = next.map(|look| look.saturating_mul(self.looks));
         let is_over = is_scarce || waited >= waiting.timeouts.write_stall;
         match (is_over, self.taken(waiting.written)) {
-            (false, _) => Ok(()),
+            (false, _) => Ok(next),
             (true, 0) => Err(Violation::WriteStalled),
             (true, _) => Err(Violation::RateTooLow),
         }

@@ -57,12 +57,12 @@ impl Conn {
             return;
         }
         let is_scarce = self.is_scarce_to_send();
-        let (looked, look) = (stall.look(&waiting, is_scarce), waiting.look());
+        let looked = stall.look(&waiting, is_scarce);
         self.stall = stall;
-        match (looked, look) {
-            (Err(violation), _) => self.give_up(violation),
-            (Ok(()), Some(look)) => self.timers.set(Timer::WriteStall, now + look),
-            (Ok(()), None) => {}
+        match looked {
+            Ok(Some(next)) => self.timers.set(Timer::WriteStall, now + next),
+            Ok(None) => {}
+            Err(violation) => self.give_up(violation),
         }
     }
 

@@ -78,12 +78,12 @@ impl Conn {
             return self.watch_write(now);
         }
         let is_scarce = self.session.is_scarce_to_send();
-        let (looked, look) = (stall.look(&waiting, is_scarce), waiting.look());
+        let looked = stall.look(&waiting, is_scarce);
         self.seen.stall = stall;
-        match (looked, look) {
-            (Err(violation), _) => self.fail(now, violation),
-            (Ok(()), Some(look)) => self.timers.set(Timer::Write, now + look),
-            (Ok(()), None) => {}
+        match looked {
+            Ok(Some(next)) => self.timers.set(Timer::Write, now + next),
+            Ok(None) => {}
+            Err(violation) => self.fail(now, violation),
         }
     }
 }
