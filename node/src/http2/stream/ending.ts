@@ -32,6 +32,8 @@ export interface EndingStream extends SessionStream, Pick<Duplex, 'emit' | 'erro
   rstCode: number
   readonly readable: boolean
   readonly destroyed: boolean
+  /** Whether a reader gets the end of the request in the next turn. */
+  readonly $endsLater: boolean
   /** Whether the Duplex is initialised. */
   readonly $isDuplex: boolean
   readonly $isAnswered: boolean
@@ -52,6 +54,8 @@ export interface EndingStream extends SessionStream, Pick<Duplex, 'emit' | 'erro
 export function onClosed (stream: EndingStream, code: number): void {
   if (stream.$exchange.timelineId !== 0) placeTimeline(stream)
   if (stream.destroyed) return
+  // Behind the turn in which a reader gets its end.
+  if (stream.$endsLater) return later(() => { later(() => { onClosed(stream, code) }) })
   const isOrderly = code === NO_ERROR && stream.$exchange.received && stream.$exchange.done
   if (!stream.$isEndRead && !isOrderly && stream.$isDue) {
     // The exchange's end is read a turn behind what came before it, however it came: a reader gets that first.
@@ -117,6 +121,7 @@ function leave (stream: EndingStream): void {
 export function markClosed (stream: EndingStream, code: number, resets = false, atOnce = false): void {
   stream.$isClosed = true
   stream.rstCode = code
+  if (code !== NO_ERROR && stream.$endsLater) stream.$intake.dropEnd()
   stream.setTimeout(0)
   stream.removeAllListeners('timeout')
   const { ending } = stream._writableState

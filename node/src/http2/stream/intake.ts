@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream'
 import type { Exchange } from '../../server/exchange'
 import { later } from '../callbacks/later'
 import { isDueTo } from './reader'
+import { loopTurns } from './turns'
 
 export class Intake {
   /** Bytes that arrived while the reader had no room. */
@@ -33,6 +34,10 @@ export class Intake {
   private isEndGiven: boolean
   /** The body has been read from. */
   didRead = false
+  /** The turn of the loop in which a piece came last. */
+  private turnOfPiece = -1
+  /** A reader has got the last piece in this turn, and gets the end in the next. */
+  endsLater = false
   /** Bytes that have come. */
   received = 0
   /** Those of them that were taken. */
@@ -58,6 +63,7 @@ export class Intake {
 
   onData (chunk: Buffer): void {
     this.received += chunk.length
+    this.turnOfPiece = loopTurns.now()
     if (this.isDropped) this.take(chunk.length)
     else if (this.held.length > 0 || !this.hasRoom) this.held.push(chunk)
     else this.give(chunk)
@@ -127,9 +133,26 @@ export class Intake {
     this.exchange.take(bytes)
   }
 
+  /** As with node, a reader has the last piece before it can know of the end: one that fails at it resets its stream. A request has it behind
+   * its stream; the reader of a stream on which all had come before it began gets both together. */
+  private endLater (): void {
+    const { exchange, reader } = this
+    if (this.endsLater || !exchange.received || exchange.closed || this.held.length > 0 || reader === null) return
+    if (reader as object === exchange.owner && !loopTurns.isNow(this.turnOfPiece)) return
+    this.endsLater = true
+    later(() => {
+      if (!this.endsLater) return
+      this.endsLater = false
+      this.settle()
+    })
+  }
+
+  /** The stream is closed with the code of an error: an end that has come in this turn does not go in front of that. */
+  dropEnd (): void { if (loopTurns.isNow(this.turnOfPiece)) this.endsLater = false }
+
   /** Ends the readers, once nothing is held. */
   private settle (): void {
-    if (this.held.length > 0 || (this.isGathering && this.reader !== null)) return
+    if (this.endsLater || this.held.length > 0 || (this.isGathering && this.reader !== null)) return
     const { cut, other, reader } = this
     if (this.isWhole) {
       this.isEndGiven = reader !== null
@@ -142,6 +165,7 @@ export class Intake {
   private give (chunk: Buffer): void {
     const bytes = chunk.length
     const { isSharing, other } = this
+    this.endLater()
     this.wants = this.push(chunk)
     if (isSharing) this.otherWants = this.otherContext!.runInAsyncScope(() => other!.push(chunk))
     this.take(bytes)

@@ -121,6 +121,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   get $isDraining (): boolean {
     return this.$exchange.closeCode === NO_ERROR && this.$exchange.hasBody && this.$intake.didRead && !this.readableEnded
   }
+  get $endsLater (): boolean { return this.$body?.endsLater === true }
   /** Also one that was never read, whose end is its head's. */
   get $isDue (): boolean { return this.$intake.isDue || (this.$isDuplex && isDueTo(this, this.$intake.isWhole)) }
   /** Whether the Duplex is initialised. */
