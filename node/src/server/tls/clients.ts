@@ -51,6 +51,15 @@ function certificatesIn (pem: string): X509Certificate[] {
   return (pem.match(SECTION) ?? []).map(text => new X509Certificate(text))
 }
 
+/** The certificate in Base64; nothing where it is none. */
+function readable (text: string): X509Certificate[] {
+  try {
+    return [new X509Certificate(Buffer.from(text, 'base64'))]
+  } catch {
+    return []
+  }
+}
+
 const isIssuedBy = (one: X509Certificate, other: X509Certificate): boolean => one.checkIssued(other)
 
 /** A chain with those of its issuers behind it that it lacks and `ca` has; a root that issued itself is
@@ -109,17 +118,16 @@ export class TlsClient {
     if (this.chain.length === 0) return 'UNABLE_TO_GET_ISSUER_CERT'
     const known = FAULTS[this.fault]
     if (known !== undefined) return known
-    const last = this.displayed.at(-1)!
     const { length } = this.displayed
+    const last = this.displayed.at(-1)
+    if (last === undefined) return 'UNSPECIFIED'
     if (isIssuedBy(last, last)) return length === 1 ? 'DEPTH_ZERO_SELF_SIGNED_CERT' : 'SELF_SIGNED_CERT_IN_CHAIN'
     if (this.fault !== 'issuer') return 'UNSPECIFIED'
     return length === 1 ? 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' : 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'
   }
 
-  /** The certificates that it sent, its own first. */
-  get displayed (): X509Certificate[] {
-    return (this.certificates ??= this.chain.map(text => new X509Certificate(Buffer.from(text, 'base64'))))
-  }
+  /** The certificates that it sent, its own first, as far as node can read them: behind its own a client may send any bytes. */
+  get displayed (): X509Certificate[] { return (this.certificates ??= this.chain.flatMap(readable)) }
 
   /** As `getPeerCertificate` gives it; `detailed`: with its issuers, as far as they are known. */
   legacy (detailed: boolean): object {

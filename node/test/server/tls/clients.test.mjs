@@ -209,3 +209,19 @@ test('whatever requestCert is but false asks, and admits nobody without a certif
 test('what is no list of authorities is refused when it is given', () => {
   assert.throws(() => serve({ tls: { cert, key, requestCert: true, ca: 'nothing' }, fetch: () => new Response('') }), /issuers has no CERTIFICATE section/)
 })
+
+test('a client that sends what is no certificate behind its own ends no server', async () => {
+  const { cert: own, key: ownKey } = clients['of an unknown authority']
+  const broken = `${own}-----BEGIN CERTIFICATE-----\n${Buffer.alloc(8, 7).toString('base64')}\n-----END CERTIFICATE-----\n`
+  const server = await listening(createSecureServer({ cert, key, ca: known.cert, requestCert: true, rejectUnauthorized: false, allowHTTP1: true }, telling))
+  try {
+    const { port } = server.address()
+    // Of node's clients none sends this.
+    const agent = new Agent({ connect: { ca: cert, cert: broken, key: ownKey } })
+    await agent.request({ origin: `https://localhost:${port}`, path: '/', method: 'GET' }).then(({ body }) => body.dump(), () => {})
+    await agent.destroy()
+    assert.notEqual(await ask.h2(port, clients['of a known authority']), null)
+  } finally {
+    server.compatServer.destroy()
+  }
+})
