@@ -3,6 +3,8 @@
 mod certified;
 mod client;
 mod key_log;
+#[cfg(feature = "openssl-rules")]
+mod openssl;
 mod server;
 
 pub use client::ClientTls;
@@ -12,7 +14,7 @@ pub(crate) use client::failure::quic::{alert_of, refuses_certificate_over_quic, 
 pub(crate) use client::failure::{refusal_in, refuses_certificate, retry_after};
 pub(crate) use client::hello::{HelloRefusal, hello_refusal};
 #[cfg(feature = "openssl-rules")]
-pub use client::openssl::CertificateRefusal;
+pub use openssl::CertificateRefusal;
 pub use server::Tls;
 pub(crate) use server::choose::Chooser;
 pub use server::choose::{ClientHello, TlsRefusal};

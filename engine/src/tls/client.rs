@@ -5,18 +5,16 @@
 pub(crate) mod early_data;
 pub(super) mod failure;
 pub(super) mod hello;
-#[cfg(feature = "openssl-rules")]
-pub(super) mod openssl;
 #[cfg(not(feature = "openssl-rules"))]
 mod signature;
 
 use super::certified::certified_key;
 use super::key_log::KeyLogFile;
+#[cfg(feature = "openssl-rules")]
+use super::openssl::{OpensslRules, signature};
 use super::server::certificates;
 use super::server::{read_certificates, read_pem, read_pem_files};
 use crate::error::Error;
-#[cfg(feature = "openssl-rules")]
-use openssl::{OpensslRules, signature};
 use rustls::ClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};

@@ -314,10 +314,10 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/tls",
-        &["key_log", "certified", "server", "client"],
+        &["key_log", "certified", "openssl", "server", "client"],
     ),
     (
-        "engine/src/tls/client/openssl",
+        "engine/src/tls/openssl",
         &["certificate", "refusal", "names", "signature", "chain"],
     ),
     (
