@@ -1,17 +1,18 @@
-//! Verifies server certificates by OpenSSL's rules, with its error codes.
+//! Verifies certificates by OpenSSL's rules, with its error codes: servers' here, clients' in `clients.rs`.
 //!
 //! A chain has to be accepted twice: by OpenSSL's checks as `chain.rs` has them, and by webpki. Only the shapes
 //! that webpki does not judge, named in `CheckedChain::is_beyond_webpki`, go by the first alone.
 
 mod certificate;
 mod chain;
+pub(in crate::tls) mod clients;
 mod names;
 mod refusal;
-pub(in crate::tls) mod signature;
 
+pub(in crate::tls) use certificate::signature;
 pub use refusal::CertificateRefusal;
 
-use certificate::Certificate;
+use certificate::{Certificate, KeyPurpose};
 use refusal::{ChainFault, of_webpki};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
@@ -73,7 +74,13 @@ impl OpensslRules {
             .filter_map(|one| Certificate::read(one))
             .collect();
         let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
-        let chain = match chain::judge(&presented, &given, seconds, self.algorithms()) {
+        let chain = match chain::judge(
+            KeyPurpose::Servers,
+            &presented,
+            &given,
+            seconds,
+            self.algorithms(),
+        ) {
             Ok(chain) => chain,
             Err(fault) => {
                 let (subject, issuer) = (presented[0].subject(), presented[0].issuer());

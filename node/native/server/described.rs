@@ -89,7 +89,7 @@ pub(crate) fn lengths(head: &RequestHead) -> u32 {
     (authority << 22 | path << 6 | method) as u32
 }
 
-/// The name of a certificate's fault, as in `node/src/server/tls/clients.ts`.
+/// The name of a certificate's fault, as in `node/src/server/tls/clients.ts`, or OpenSSL's code.
 fn word(fault: &CertificateFault) -> &'static str {
     match fault {
         CertificateFault::UnknownIssuer => "issuer",
@@ -99,6 +99,7 @@ fn word(fault: &CertificateFault) -> &'static str {
         CertificateFault::RevocationUnknown => "unlisted",
         CertificateFault::Signature => "signature",
         CertificateFault::Purpose => "purpose",
+        CertificateFault::Openssl(refusal) => refusal.code(),
         _ => "other",
     }
 }

@@ -267,7 +267,7 @@ enum Admits {
 
 impl ClientsAsk {
     fn read(&self) -> Result<ClientCertificates, trunkline::Error> {
-        let mut clients = ClientCertificates::issued_by(self.issuers.as_bytes())?;
+        let mut clients = ClientCertificates::issued_by(self.issuers.as_bytes())?.openssl_rules();
         if let Some(revoked) = &self.revoked {
             clients = clients.not_revoked_by(revoked.as_bytes())?;
         }

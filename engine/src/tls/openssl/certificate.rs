@@ -1,5 +1,7 @@
 //! One certificate of a chain: the fields that OpenSSL's checks use (RFC 5280 section 4.1).
 
+pub(in crate::tls) mod signature;
+
 use rustls::crypto::WebPkiSupportedAlgorithms;
 use std::net::IpAddr;
 use x509_parser::certificate::X509Certificate;
@@ -19,6 +21,22 @@ pub(super) enum Validity {
     NotYet,
     Now,
     Expired,
+}
+
+/// The side whose certificate is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeyPurpose {
+    Servers,
+    Clients,
+}
+
+/// The parts of `keyUsage` that OpenSSL's checks use.
+#[derive(Clone, Copy)]
+struct AllowedUses {
+    signs_certificates: bool,
+    /// `digitalSignature` or `keyAgreement`.
+    agrees: bool,
+    enciphers: bool,
 }
 
 /// The result of checking one signature.
@@ -110,20 +128,21 @@ impl<'a> Certificate<'a> {
         }
     }
 
-    /// `keyUsage`: whether its key may sign certificates, and whether it may be a server's in TLS.
-    fn key_usage(&self) -> Option<(bool, bool)> {
+    fn key_usage(&self) -> Option<AllowedUses> {
         match self.extension(|one| matches!(one, ParsedExtension::KeyUsage(_)))? {
-            ParsedExtension::KeyUsage(found) => Some((
-                found.key_cert_sign(),
-                found.digital_signature() || found.key_encipherment() || found.key_agreement(),
-            )),
+            ParsedExtension::KeyUsage(found) => Some(AllowedUses {
+                signs_certificates: found.key_cert_sign(),
+                agrees: found.digital_signature() || found.key_agreement(),
+                enciphers: found.key_encipherment(),
+            }),
             _ => None,
         }
     }
 
     /// RFC 5280 section 6.1.4 (n).
     pub(super) fn may_sign_certificates(&self) -> bool {
-        self.key_usage().is_none_or(|(signs, _)| signs)
+        self.key_usage()
+            .is_none_or(|usage| usage.signs_certificates)
     }
 
     fn extended_key_usage(&self) -> Option<&ExtendedKeyUsage<'a>> {
@@ -146,7 +165,7 @@ impl<'a> Certificate<'a> {
     /// may be of version 1, or have only a `keyUsage` that says so.
     pub(super) fn may_issue(&self, is_last: bool) -> bool {
         let usage = self.key_usage();
-        if usage.is_some_and(|(signs, _)| !signs) {
+        if usage.is_some_and(|usage| !usage.signs_certificates) {
             return false;
         }
         match self.constraints() {
@@ -155,14 +174,18 @@ impl<'a> Certificate<'a> {
         }
     }
 
-    /// Whether its purposes have TLS servers: OpenSSL's `check_purpose_ssl_server`. `anyExtendedKeyUsage` does
-    /// not count there.
-    pub(super) fn is_for_servers(&self, is_leaf: bool, is_last: bool) -> bool {
-        let is_extended = self
-            .extended_key_usage()
-            .is_none_or(|usage| usage.server_auth);
+    /// Whether its purposes have this one: OpenSSL's `check_purpose_ssl_server` and `check_purpose_ssl_client`.
+    /// `anyExtendedKeyUsage` does not count there.
+    pub(super) fn is_for(&self, purpose: KeyPurpose, is_leaf: bool, is_last: bool) -> bool {
+        let is_extended = self.extended_key_usage().is_none_or(|usage| match purpose {
+            KeyPurpose::Servers => usage.server_auth,
+            KeyPurpose::Clients => usage.client_auth,
+        });
+        let enciphers = purpose == KeyPurpose::Servers;
         let is_usable = match is_leaf {
-            true => self.key_usage().is_none_or(|(_, serves)| serves),
+            true => {
+                (self.key_usage()).is_none_or(|usage| usage.agrees || enciphers && usage.enciphers)
+            }
             false => self.may_issue(is_last),
         };
         is_extended && is_usable

@@ -3,7 +3,7 @@
 //! Node.js lets every check run and reports the last one that failed. The order of the checks is OpenSSL's:
 //! the chain, extensions and purposes, then signature and time of each certificate from the top down.
 
-use super::certificate::{Certificate, Signature, Validity};
+use super::certificate::{Certificate, KeyPurpose, Signature, Validity};
 use super::refusal::ChainFault;
 use rustls::crypto::WebPkiSupportedAlgorithms;
 
@@ -13,16 +13,17 @@ const CHAIN_LENGTH_MAX: usize = 10;
 /// Certificates of a peer that are looked at.
 const PRESENTED_MAX: usize = 32;
 
-/// A chain from the server's certificate to a trusted one.
+/// A chain from the peer's certificate to a trusted one.
 pub(super) struct CheckedChain<'c, 'a> {
     certificates: Vec<&'c Certificate<'a>>,
-    /// How many of them, from the server's on, are not trusted ones.
+    /// How many of them, from the peer's on, are not trusted ones.
     untrusted: usize,
     is_trusted: bool,
 }
 
 /// A chain that OpenSSL accepts, or the fault that it reports.
 pub(super) fn judge<'c, 'a>(
+    purpose: KeyPurpose,
     presented: &'c [Certificate<'a>],
     trusted: &'c [Certificate<'a>],
     unix_seconds: i64,
@@ -35,7 +36,7 @@ pub(super) fn judge<'c, 'a>(
     let chain = CheckedChain::find(leaf, presented, trusted, unix_seconds);
     let mut last = chain.end_fault();
     for fault in [
-        chain.extension_fault(),
+        chain.extension_fault(purpose),
         chain.verify_fault(unix_seconds, algorithms),
     ] {
         last = fault.or(last);
@@ -109,7 +110,7 @@ impl<'c, 'a> CheckedChain<'c, 'a> {
         }
     }
 
-    fn extension_fault(&self) -> Option<ChainFault> {
+    fn extension_fault(&self, purpose: KeyPurpose) -> Option<ChainFault> {
         let mut last = None;
         let mut authorities_below = 0;
         for (at, certificate) in self.certificates.iter().enumerate() {
@@ -120,7 +121,7 @@ impl<'c, 'a> CheckedChain<'c, 'a> {
             if at > 0 && !certificate.may_issue(is_last) {
                 last = Some(ChainFault::NotAuthority);
             }
-            if !certificate.is_for_servers(at == 0, is_last) {
+            if !certificate.is_for(purpose, at == 0, is_last) {
                 last = Some(ChainFault::Purpose);
             }
             let length_max = certificate.path_length_max();
@@ -166,7 +167,7 @@ impl<'c, 'a> CheckedChain<'c, 'a> {
         last
     }
 
-    /// Shapes that OpenSSL accepts and webpki does not judge: a server's certificate of version 1, one that says
+    /// Shapes that OpenSSL accepts and webpki does not judge: a peer's certificate of version 1, one that says
     /// that it is an authority, and one that is itself trusted. Where a certificate above limits names or policies,
     /// webpki's judgement is needed.
     pub(super) fn is_beyond_webpki(&self) -> bool {

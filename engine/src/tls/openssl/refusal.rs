@@ -1,4 +1,4 @@
-//! Why a server's certificate is refused, by OpenSSL's codes.
+//! Why a peer's certificate is refused, by OpenSSL's codes.
 
 use rustls::{CertificateError, Error, OtherError};
 use std::fmt;
@@ -123,8 +123,9 @@ const CODES: [(ChainFault, &str, &str); 19] = [
     ),
 ];
 
-/// Why a certificate was refused by [`ClientTls::openssl_rules`](crate::client::ClientTls::openssl_rules): a
-/// source of the error of the request.
+/// Why a certificate was refused by [`ClientTls::openssl_rules`](crate::client::ClientTls::openssl_rules), where it is a
+/// source of the error of the request, or by
+/// [`ClientCertificates::openssl_rules`](crate::ClientCertificates::openssl_rules).
 #[derive(Clone, PartialEq, Eq)]
 pub struct CertificateRefusal {
     code: &'static str,
@@ -156,6 +157,14 @@ impl CertificateRefusal {
         let (_, code, _) = CODES.iter().find(|(_, known, _)| *known == code)?;
         let text = text.strip_suffix("))").unwrap_or(text).to_owned();
         Some(Self { code, text })
+    }
+
+    /// The refusal in an error of TLS.
+    pub(in crate::tls) fn of_tls(error: &CertificateError) -> Option<&Self> {
+        match error {
+            CertificateError::Other(OtherError(why)) => why.downcast_ref(),
+            _ => None,
+        }
     }
 
     pub(super) fn into_tls(self) -> Error {

@@ -2,6 +2,8 @@
 //! client.
 
 use crate::error::Error;
+#[cfg(feature = "openssl-rules")]
+use crate::tls::openssl::{CertificateRefusal, clients::OpensslClients};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{self, PemObject};
@@ -23,12 +25,16 @@ const ISSUERS_NAMED_MAX: usize = 64;
 /// client sends too, and with the purpose of client authentication where a purpose is stated.
 ///
 /// Trust comes from the issuer: a certificate that is itself among the issuers is trusted only if
-/// it is not an authority's own.
+/// it is not an authority's own. Each of the issuers is an authority, also one whose certificate does not say so or
+/// has expired: the holder of its key can issue certificates for any name. The method `openssl_rules` of the feature of that
+/// name asks more of issuers.
 #[derive(Clone, Debug)]
 pub struct ClientCertificates {
     issuers: Vec<CertificateDer<'static>>,
     revoked: Vec<CertificateRevocationListDer<'static>>,
     admitted: Admitted,
+    #[cfg(feature = "openssl-rules")]
+    by_openssl: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +55,18 @@ impl ClientCertificates {
             issuers: some_of(issuers, "the text of the issuers", "CERTIFICATE")?,
             revoked: Vec::new(),
             admitted: Admitted::Believed,
+            #[cfg(feature = "openssl-rules")]
+            by_openssl: false,
         })
+    }
+    /// Judges chains by OpenSSL's rules too, as Node.js does: an issuer is a root, its own issuer and not expired, and
+    /// only an authority has issued what is below it. A client's certificate that is itself an issuer is accepted, also where it says
+    /// that it is an authority; so is one of version 1. What is refused is [`CertificateFault::Openssl`].
+    #[cfg(feature = "openssl-rules")]
+    #[must_use]
+    pub fn openssl_rules(mut self) -> Self {
+        self.by_openssl = true;
+        self
     }
     /// Refuses certificates that these revocation lists, in PEM, revoke. Every issuer of a chain
     /// must have a list then that has not expired, except for the last.
@@ -77,10 +94,12 @@ impl ClientCertificates {
         self
     }
     /// The verifier of each handshake's client certificate, and the judge of resumed sessions.
-    pub(super) fn verifiers(
+    pub(in crate::tls) fn verifiers(
         self,
         provider: &Arc<CryptoProvider>,
     ) -> Result<(Arc<dyn ClientCertVerifier>, Judge), Error> {
+        #[cfg(feature = "openssl-rules")]
+        let (issuers, has_lists) = (self.issuers.clone(), !self.revoked.is_empty());
         let mut roots = RootCertStore::empty();
         for (index, issuer) in self.issuers.into_iter().enumerate() {
             roots.add(issuer).map_err(|error| {
@@ -90,10 +109,11 @@ impl ClientCertificates {
             })?;
         }
         let is_long = roots.len() > ISSUERS_NAMED_MAX;
-        let provider = Arc::clone(provider);
-        let mut builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
-            .with_crls(self.revoked)
-            .enforce_revocation_expiration();
+        let webpki_provider = Arc::clone(provider);
+        let mut builder =
+            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), webpki_provider)
+                .with_crls(self.revoked)
+                .enforce_revocation_expiration();
         if is_long {
             builder = builder.clear_root_hint_subjects();
         }
@@ -103,6 +123,16 @@ impl ClientCertificates {
         let believes = builder.build().map_err(|error| {
             Error::config("the revocation lists cannot be used").with_source(error)
         })?;
+        #[cfg(feature = "openssl-rules")]
+        let believes = match self.by_openssl {
+            true => Arc::new(OpensslClients {
+                webpki: believes,
+                issuers,
+                has_lists,
+                provider: Arc::clone(provider),
+            }),
+            false => believes,
+        };
         let judge = Judge {
             believes: Arc::clone(&believes),
             admitted: self.admitted,
@@ -238,6 +268,9 @@ pub enum CertificateFault {
     Signature,
     /// It is for something else.
     Purpose,
+    /// OpenSSL's rules refuse it, by [`ClientCertificates::openssl_rules`].
+    #[cfg(feature = "openssl-rules")]
+    Openssl(CertificateRefusal),
     /// Anything else.
     Other(String),
 }
@@ -248,6 +281,10 @@ impl CertificateFault {
         let rustls::Error::InvalidCertificate(kind) = error else {
             return Self::Other(error.to_string());
         };
+        #[cfg(feature = "openssl-rules")]
+        if let Some(refusal) = CertificateRefusal::of_tls(kind) {
+            return Self::Openssl(refusal.clone());
+        }
         match kind {
             Kind::UnknownIssuer => Self::UnknownIssuer,
             Kind::Expired | Kind::ExpiredContext { .. } => Self::Expired,
@@ -273,6 +310,8 @@ impl fmt::Display for CertificateFault {
             Self::RevocationUnknown => "no list says whether the certificate is revoked",
             Self::Signature => "a signature in the certificate's chain is wrong",
             Self::Purpose => "the certificate is for something else",
+            #[cfg(feature = "openssl-rules")]
+            Self::Openssl(why) => return write!(f, "the certificate is not believed: {why}"),
             Self::Other(why) => return write!(f, "the certificate is not believed: {why}"),
         })
     }

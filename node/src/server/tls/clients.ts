@@ -87,15 +87,8 @@ export class Admission {
   get issuers (): X509Certificate[] { return (this.known ??= certificatesIn(this.ask?.issuers ?? '')) }
 }
 
-/** OpenSSL's words for what the engine says is wrong with a certificate. */
-const FAULTS: Record<string, string> = {
-  expired: 'CERT_HAS_EXPIRED',
-  early: 'CERT_NOT_YET_VALID',
-  revoked: 'CERT_REVOKED',
-  unlisted: 'UNABLE_TO_GET_CRL',
-  signature: 'CERT_SIGNATURE_FAILURE',
-  purpose: 'INVALID_PURPOSE'
-}
+/** OpenSSL's codes for words of the engine's, which has its own for what revocation lists say. */
+const FAULTS: Record<string, string> = { revoked: 'CERT_REVOKED', unlisted: 'UNABLE_TO_GET_CRL' }
 
 /** The result of node:tls's `getPeerCertificate`. */
 type Legacy = Record<string, unknown> & { raw: Buffer; issuerCertificate?: Legacy }
@@ -104,7 +97,7 @@ type Legacy = Record<string, unknown> & { raw: Buffer; issuerCertificate?: Legac
 export class TlsClient {
   private certificates: X509Certificate[] | undefined
 
-  /** `admission`: its server's. `fault`: a word of the engine's, empty: none. `chain`: in Base64, its own certificate first. */
+  /** `admission`: its server's. `fault`: OpenSSL's code or a word of the engine's, empty: none. `chain`: in Base64, its own certificate first. */
   constructor (private readonly admission: Admission, private readonly fault: string, private readonly chain: readonly string[]) {}
 
   get isAuthorized (): boolean { return this.chain.length > 0 && this.fault === '' }
@@ -116,14 +109,7 @@ export class TlsClient {
   get error (): string | null {
     if (!this.admission.asks || this.isAuthorized) return null
     if (this.chain.length === 0) return 'UNABLE_TO_GET_ISSUER_CERT'
-    const known = FAULTS[this.fault]
-    if (known !== undefined) return known
-    const { length } = this.displayed
-    const last = this.displayed.at(-1)
-    if (last === undefined) return 'UNSPECIFIED'
-    if (isIssuedBy(last, last)) return length === 1 ? 'DEPTH_ZERO_SELF_SIGNED_CERT' : 'SELF_SIGNED_CERT_IN_CHAIN'
-    if (this.fault !== 'issuer') return 'UNSPECIFIED'
-    return length === 1 ? 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' : 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'
+    return FAULTS[this.fault] ?? (/^[A-Z]/.test(this.fault) ? this.fault : 'UNSPECIFIED')
   }
 
   /** The certificates that it sent, its own first, as far as node can read them: behind its own a client may send any bytes. */

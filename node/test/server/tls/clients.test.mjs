@@ -10,6 +10,7 @@ import tls from 'node:tls'
 import { Agent, createSecureServer, serve } from 'trunkline'
 import { authority } from '../../support/certificates/authority.mjs'
 import { cert, key } from '../../support/certificates/certificate.mjs'
+import { certificate } from '../../support/certificates/certificates.mjs'
 
 const known = authority('known')
 const unknown = authority('unknown')
@@ -107,6 +108,60 @@ for (const rejectUnauthorized of [true, false]) {
       }
     })
   }
+}
+
+const YEAR = 365 * 24 * 3600 * 1000
+const CA = 'basicConstraints=critical,CA:TRUE'
+const ofClients = (issuer, options) => certificate('client', { issuer, extensions: ['extendedKeyUsage=clientAuth'], ...options })
+/** The certificate in `ca`, and those that a client sends, its own first. */
+const issuers = (() => {
+  const root = certificate('root', { extensions: [CA] })
+  const between = certificate('between', { issuer: root, extensions: [CA] })
+  const short = certificate('short', { extensions: ['basicConstraints=critical,CA:TRUE,pathlen:0'] })
+  const below = certificate('below', { issuer: short, extensions: [CA] })
+  const pinned = certificate('pinned', { extensions: ['basicConstraints=critical,CA:FALSE'] })
+  const leaf = certificate('leaf', { issuer: root, extensions: ['basicConstraints=critical,CA:FALSE'] })
+  const old = certificate('old', { extensions: [CA], from: -2 * YEAR, to: -YEAR })
+  const early = certificate('early', { extensions: [CA], from: YEAR, to: 2 * YEAR })
+  const signsNothing = certificate('signs nothing', { extensions: [CA, 'keyUsage=critical,digitalSignature'] })
+  const forServers = certificate('for servers', { extensions: [CA, 'extendedKeyUsage=serverAuth'] })
+  const first = certificate('first', { version: 1 })
+  return {
+    'a root': [root, ofClients(root)],
+    'an authority that is the client itself': [root, root],
+    'a certificate that is the client itself': [pinned, pinned],
+    'a certificate that is no authority': [pinned, ofClients(pinned)],
+    'a certificate that another authority has issued, itself': [leaf, leaf],
+    'a certificate that another authority has issued': [leaf, ofClients(leaf)],
+    'an authority below a root that is not there': [between, ofClients(between)],
+    'a root that has expired': [old, ofClients(old)],
+    'a root that is not yet valid': [early, ofClients(early)],
+    'a root whose key signs no certificates': [signsNothing, ofClients(signsNothing)],
+    'a root for servers': [forServers, ofClients(forServers)],
+    'a root with an authority too many below it': [short, ofClients(below), below],
+    'a root of version 1': [first, ofClients(first)],
+    'a root of a client of version 1': [root, ofClients(root, { version: 1 })],
+    'a root of a client that says that it is an authority': [root, ofClients(root, { extensions: [CA] })],
+    'a root of a client that has expired': [root, ofClients(root, { from: -2 * YEAR, to: -YEAR })],
+    'a root of a client whose key only enciphers': [root, ofClients(root, { extensions: ['keyUsage=critical,keyEncipherment'] })]
+  }
+})()
+for (const [name, [ca, own, ...rest]] of Object.entries(issuers)) {
+  test(`ca with ${name} admits whom it admits with node`, async () => {
+    const options = { cert, key, ca: ca.cert, requestCert: true, rejectUnauthorized: false, allowHTTP1: true }
+    const identity = { cert: [own, ...rest].map(one => one.cert).join(''), key: own.key }
+    const judged = (request, response) => { response.end(`${request.socket.authorized} ${request.socket.authorizationError ?? ''}`) }
+    const nodes = await listening(http2.createSecureServer(options, judged))
+    const ours = await listening(createSecureServer({ ...options, http3: true }, judged))
+    try {
+      const expected = await ask.h2(nodes.address().port, identity)
+      assert.notEqual(expected, null)
+      for (const version of Object.keys(ask)) assert.equal(await ask[version](ours.address().port, identity), expected, version)
+    } finally {
+      nodes.close()
+      ours.compatServer.destroy()
+    }
+  })
 }
 
 test('a client that is not admitted is a tlsClientError by the code of node', async () => {
@@ -216,7 +271,7 @@ test('a client that sends what is no certificate behind its own ends no server',
   const server = await listening(createSecureServer({ cert, key, ca: known.cert, requestCert: true, rejectUnauthorized: false, allowHTTP1: true }, telling))
   try {
     const { port } = server.address()
-    // Of node's clients none sends this.
+    // None of node's clients sends this.
     const agent = new Agent({ connect: { ca: cert, cert: broken, key: ownKey } })
     await agent.request({ origin: `https://localhost:${port}`, path: '/', method: 'GET' }).then(({ body }) => body.dump(), () => {})
     await agent.destroy()

@@ -318,7 +318,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/tls/openssl",
-        &["certificate", "refusal", "names", "signature", "chain"],
+        &["certificate", "refusal", "names", "chain", "clients"],
     ),
     (
         "engine/src/tls/server",

@@ -2,7 +2,7 @@
 //! with an unknown critical extension; the key of such a certificate is extracted here. The chain
 //! is verified elsewhere.
 
-use super::certificate::{self, Certificate, Signature};
+use super::{Certificate, Signature, verify};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{
     WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
@@ -24,7 +24,7 @@ pub(in crate::tls) fn verify_tls12(
     let schemes = algorithms.mapping.iter();
     let offered = schemes.filter(|(scheme, _)| *scheme == signed.scheme);
     let fitting = offered.flat_map(|(_, algorithms)| algorithms.iter().copied());
-    match certificate::verify(fitting, unread.key(), message, signed.signature()) {
+    match verify(fitting, unread.key(), message, signed.signature()) {
         Signature::Valid => Ok(HandshakeSignatureValid::assertion()),
         Signature::Invalid | Signature::Unsupported => Err(CertificateError::BadSignature.into()),
     }
