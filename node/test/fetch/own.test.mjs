@@ -406,6 +406,18 @@ test('memory that is shared is sent as the text that it is, as by the fetch of N
   assert.deepEqual(texts, ['[object SharedArrayBuffer]', '0,0', '[object DataView]'])
 })
 
+test('memory that was transferred is an empty body, as by the fetch of Node.js', async t => {
+  const server = await h1((request, response) => { request.pipe(response) })
+  t.after(server.close)
+  for (const made of [bytes => bytes, bytes => bytes.buffer, bytes => new DataView(bytes.buffer), bytes => Buffer.from(bytes.buffer)]) {
+    const body = made(new Uint8Array(10))
+    const buffer = ArrayBuffer.isView(body) ? body.buffer : body
+    structuredClone(buffer, { transfer: [buffer] })
+    assert.equal(await (await fetch(server.url, { method: 'POST', body })).text(), '')
+    assert.equal(await new Response(body).text(), '')
+  }
+})
+
 test('fields that come again, in another spelling or order, twice or as numbers reach the server as they were given', async t => {
   const { ask } = await pair(t, versions[0])
   const given = [

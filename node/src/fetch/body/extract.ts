@@ -34,7 +34,7 @@ export function extract (given: unknown, keepalive = false): Extracted {
   if (given instanceof URLSearchParams) return { body: new Body(given.toString()), type: SEARCH }
   // Memory that is shared is no body by Web IDL: it is sent as the text that it is.
   if (ArrayBuffer.isView(given) && isArrayBuffer(given.buffer)) return { body: new Body(copyOf(given)), type: null }
-  if (isArrayBuffer(given)) return { body: new Body(copyOf(new Uint8Array(given))), type: null }
+  if (isArrayBuffer(given)) return { body: new Body(given.byteLength === 0 ? Buffer.alloc(0) : copyOf(new Uint8Array(given))), type: null }
   if (given instanceof ReadableStream) {
     if (keepalive) throw new TypeError('keepalive: a stream cannot be the body of a request that is kept alive')
     if (isDisturbed(given) || given.locked) throw new TypeError('Response body object should not be disturbed or locked')
@@ -53,8 +53,9 @@ export function extract (given: unknown, keepalive = false): Extracted {
 async function * iterated (pieces: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<unknown, void, undefined> { yield * pieces }
 
 /** A copy of bytes that their owner may change. Those of small ones share a slab (`Buffer.poolSize`): memory of its own for each costs
- * more than the copy. */
+ * more than the copy. Memory that was transferred has none (Web IDL, "get a copy of the bytes"), and a view of it throws. */
 function copyOf (given: ArrayBufferView): Uint8Array {
+  if (given.buffer.byteLength === 0) return Buffer.alloc(0)
   const copy = Buffer.allocUnsafe(given.byteLength)
   copy.set(given instanceof Uint8Array ? given : new Uint8Array(given.buffer, given.byteOffset, given.byteLength))
   return copy
