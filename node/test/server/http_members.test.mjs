@@ -72,3 +72,32 @@ for (const [name, make] of Object.entries({ 'node:http': listener => http.create
     assert.equal(server._connectionKey, '4:127.0.0.1:0')
   })
 }
+
+for (const [name, given, ask] of [['HTTP/2', { allowH2: true }, 'https'], ['HTTP/3', { http3: 'only' }, 'https'], ['HTTP/2 in cleartext', { useH2c: true }, 'http']]) {
+  test(`${name}: the socket of a connection has a response in _httpMessage while one is open, as one of HTTP/1.1, and none between requests`, async t => {
+    const held = []
+    const make = listener => ask === 'http' ? createServer({ requests: 'http' }, listener) : createSecureServer({ cert, key, http3: true, requests: 'http' }, listener)
+    let both
+    const arrived = new Promise(resolve => { both = resolve })
+    const server = make((_, response) => { if (held.push(response) === 2) both() })
+    let socket
+    server.on(ask === 'http' ? 'connection' : 'secureConnection', one => { socket = one })
+    const port = await listening(t, server)
+    const dispatcher = new Agent({ ...given, connections: 1, connect: { ca: cert } })
+    t.after(() => dispatcher.destroy())
+    const answers = [1, 2].map(() => request(`${ask}://127.0.0.1:${port}/`, { dispatcher }))
+    await arrived
+    assert.ok(socket._httpMessage instanceof http.ServerResponse)
+    assert.equal(socket._httpMessage.headersSent, false)
+    assert.equal(socket.writableLength, 0)
+    held[1].end('second')
+    assert.equal(await Promise.race(answers).then(({ body }) => body.text()), 'second')
+    assert.ok(socket._httpMessage, 'the first request is open')
+    held[0].end('first')
+    await Promise.all(answers.map(answer => answer.then(({ body }) => body.bodyUsed || body.text())))
+    while (socket._httpMessage) await new Promise(setImmediate)
+    assert.equal(socket._httpMessage, null)
+    assert.equal(socket.$newestResponse, null)
+    assert.equal(socket.destroyed, false)
+  })
+}

@@ -38,6 +38,8 @@ export class Socket extends Duplex {
   readonly connecting = false
   declare timeout: number | undefined
   server: unknown
+  /** The newest response of a connection of HTTP/2 or HTTP/3 in the form of node:http, while one is open. */
+  $newestResponse: object | null = null
   /** The error of its transport, with which it is destroyed. */
   $failure: Error | null = null
   /** `close` was emitted, or is emitted now. */

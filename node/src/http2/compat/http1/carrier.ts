@@ -231,7 +231,11 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
       this.exchange.end(trailers)
     }
     this.isFinished = true
+    this.forgetOpen()
   }
+
+  /** No response of the connection is open: an idle one keeps none. */
+  private forgetOpen (): void { if (this.exchange.connection.open === 0) this.shared.$newestResponse = null }
 
   /** Its socket is destroyed: sends a head that was asked for, and tells the end of an answer that went as one message. */
   settle (): void {
@@ -322,6 +326,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   $onClosed (code: number, byPeer = true): void {
     const { exchange, request, response } = this
     clearTimeout(this.deadline)
+    this.forgetOpen()
     exchange.withTimeline(request)
     if (!byPeer && !this.isRefused && exchange.version < HttpVersion.Http2 && !exchange.headSent && !exchange.connection.closed && !this.isDestroyed) {
       // A malformed body: as with node its refusal comes first, over the connection, which then ends.

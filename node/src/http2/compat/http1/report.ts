@@ -62,6 +62,14 @@ function leave (exchange: Exchange): void {
   else exchange.reset(CANCEL)
 }
 
+/** By this member programs know, as on HTTP/1.1, that a connection has a response to wait for: http-terminator ends at once those that have none. */
+const OPEN_RESPONSE = { get (this: Socket): object | null { return this.$of.open > 0 ? this.$newestResponse : null }, configurable: true }
+
+function showOpen (shared: Socket, response: Response): void {
+  shared.$newestResponse = response
+  if (!Object.hasOwn(shared, '_httpMessage')) Object.defineProperty(shared, '_httpMessage', OPEN_RESPONSE)
+}
+
 /** Emits an exchange on `server`. `shared`: the socket of its connection. */
 export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: Socket, http1: Http1): void {
   const refusal = exchange.version < HttpVersion.Http2 ? refusalCodeOf(exchange, server.maxHeadersCount, http1.headBytesMax) : undefined
@@ -95,6 +103,7 @@ export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: 
   exchange.owner = carrier
   exchange.callbacks = carrier
   socket.$answering = carrier
+  if (exchange.version >= HttpVersion.Http2) showOpen(shared, response)
   if (exchange.hasBody && exchange.version < HttpVersion.Http2) carrier.limit()
   showRequest(request, response, socket, server)
   if (!isDropped(server, shared, request, response)) report(server, exchange, request, response)

@@ -35,6 +35,8 @@ export class Stage extends Socket {
   private $isLimited = false
   /** Those under TLS have another class beside this one. */
   $isStage = true
+  /** The connection is one of HTTP/2, each of whose responses has a socket of its own. */
+  private $isOfMany = false
 
   /** Programs read the newest request of a connection there: `socket.parser.incoming`. */
   get parser (): { readonly incoming: IncomingMessage | null } | null {
@@ -48,9 +50,13 @@ export class Stage extends Socket {
   /** The connection is one of HTTP/2, whose session counts the time. */
   $leaveHttp1 (): void {
     this.$isStage = false
+    this.$isOfMany = true
     this.$forgetErrors()
     this.setTimeout(0)
   }
+
+  /** The response that is written here. */
+  get $written (): PendingAnswer | undefined { return this.$isOfMany ? undefined : this._httpMessage?.[carried] }
 
   private $forgetErrors (): void {
     if (this.$errorListener !== undefined) this.off('error', this.$errorListener)
@@ -91,7 +97,7 @@ export class Stage extends Socket {
   }
 
   /** Those of the response in progress count that the connection has not written yet. */
-  override get bytesWritten (): number { return super.bytesWritten + (this._httpMessage?.[carried]?.unsent ?? 0) }
+  override get bytesWritten (): number { return super.bytesWritten + (this.$written?.unsent ?? 0) }
 
   override _write (chunk: Buffer, encoding: unknown, done: (error?: Error) => void): void {
     if (!this.$isCarrying) this.$answering?.answerByHand()
@@ -100,7 +106,7 @@ export class Stage extends Socket {
 
   /** An answer that was given whole goes, also where its socket is destroyed in the same turn: as with node `finish` comes before `close`. */
   override _destroy (error: Error | null, done: (error: Error | null) => void): void {
-    this._httpMessage?.[carried]?.settle()
+    this.$written?.settle()
     super._destroy(error, done)
   }
 
@@ -134,7 +140,7 @@ export class Stage extends Socket {
     else super.$closeLater(call)
   }
 
-  protected override $onClose (): void { this._httpMessage?.[carried]?.abandon() }
+  protected override $onClose (): void { this.$written?.abandon() }
 
   override setEncoding (): never { throw coded(Error, 'ERR_HTTP_SOCKET_ENCODING', 'Changing the socket encoding is not allowed per RFC7230 Section 3.') }
 
@@ -158,7 +164,7 @@ export class Stage extends Socket {
 Object.defineProperty(Stage.prototype, 'constructor', { value: Socket.prototype.constructor, writable: true, configurable: true })
 /** Bytes of the response in progress count that the connection has not taken: by them programs know a client that does not read. */
 Object.defineProperty(Stage.prototype, 'writableLength', {
-  get (this: Stage): number { return (writableLengthOf.get!.call(this) as number) + (this.destroyed ? 0 : this._httpMessage?.[carried]?.awaited ?? 0) },
+  get (this: Stage): number { return (writableLengthOf.get!.call(this) as number) + (this.destroyed ? 0 : this.$written?.awaited ?? 0) },
   configurable: true
 })
 
