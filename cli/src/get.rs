@@ -304,14 +304,13 @@ impl Get {
         if from > 0 && !self.options.head && resume::is_whole(head.status, &head.headers, from)? {
             return Ok(());
         }
-        self.options.conditions.save(&head.headers)?;
-        let modified = head.headers.get(LAST_MODIFIED).cloned();
+        let fields = head.headers.clone();
         let declared = output::declared(&head.headers);
         self.options.output.check_size(declared.unwrap_or(0))?;
         let (path, is_new) = self.options.output.path(&fetch.place, &head.headers)?;
         fetch.facts.file = output::shown(path.as_deref());
         let path = path.filter(|_| self.options.writes(head.status));
-        let mut output = Output::open(
+        let mut output = Output::to(
             path.as_deref(),
             Opening {
                 from,
@@ -320,36 +319,56 @@ impl Get {
                 creates_folders: self.options.output.create_dirs,
                 is_silent: self.options.output.hides_progress(),
             },
-        )?;
-        fetch.place.note_opened(path.as_deref());
-        if self.options.output.include || self.options.head {
-            output.write(written_heads)?;
-        }
-        let body = match self.options.decodes() {
-            true => coding::decoded(Response::from_parts(head, body))?,
-            false => body,
-        };
-        let trailers = match self.options.head {
-            // With -X it is not HEAD; nothing but the head is written all the same.
-            true => Vec::new(),
-            false => {
-                self.copy(trace, &mut fetch.facts, body, &mut output)
-                    .await?
-            }
-        };
-        if self.options.output.include {
-            output.write(&trailers)?;
-        }
-        output.close()?;
-        self.heads.borrow_mut().write(&trailers)?;
+        );
+        let response = Response::from_parts(head, body);
+        let written = self.write_response(
+            trace,
+            &mut fetch.facts,
+            response,
+            written_heads,
+            &mut output,
+        );
+        let written = written.await;
+        fetch.place.note_opened(output.opened_file());
+        written?;
+        // With the tag of a part the rest would never be asked for.
+        self.options.conditions.save(&fields)?;
         if let Some(path) = path.filter(|_| self.options.output.remote_time) {
-            output::set_time(&path, modified.as_ref());
+            output::set_time(&path, fields.get(LAST_MODIFIED));
         }
         trace.end();
         match refusal.filter(|_| self.options.fail_with_body) {
             Some(refusal) => Err(refusal),
             None => Ok(()),
         }
+    }
+
+    /// Writes a response, its heads too where -i or -I asks for them.
+    async fn write_response(
+        &self,
+        trace: &Trace,
+        facts: &mut Facts,
+        response: Response<Body>,
+        written_heads: &[u8],
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        if self.options.output.include || self.options.head {
+            output.write(written_heads)?;
+        }
+        let body = match self.options.decodes() {
+            true => coding::decoded(response)?,
+            false => response.into_body(),
+        };
+        let trailers = match self.options.head {
+            // With -X it is not HEAD; nothing but the head is written all the same.
+            true => Vec::new(),
+            false => self.copy(trace, facts, body, output).await?,
+        };
+        if self.options.output.include {
+            output.write(&trailers)?;
+        }
+        output.close()?;
+        self.heads.borrow_mut().write(&trailers)
     }
 
     /// Writes the head alone of a response that is an error, where -i or -I asks for it.
@@ -369,7 +388,7 @@ impl Get {
             creates_folders: output.create_dirs,
             ..Opening::silent()
         };
-        let mut output = Output::open(path.as_deref(), opening)?;
+        let mut output = Output::to(path.as_deref(), opening);
         output.write(written_heads)?;
         output.close()
     }
@@ -412,7 +431,7 @@ impl Get {
         }
         // Standard error may be closed: what is said there is beside the work.
         let _ = Diagnostics.write_all(filled.err.as_bytes());
-        let mut output = Output::open(None, Opening::default())?;
+        let mut output = Output::to(None, Opening::default());
         output.write(filled.out.as_bytes())?;
         output.close()
     }

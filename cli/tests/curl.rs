@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
+mod files;
 mod pairs;
 
 /// Fields that name the client, or say what it decodes.

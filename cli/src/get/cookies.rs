@@ -82,7 +82,7 @@ impl CookieOptions {
             return Ok(());
         };
         let path = (path.as_os_str() != "-").then_some(path);
-        let mut output = output::Output::open(path, output::Opening::silent())?;
+        let mut output = output::Output::to(path, output::Opening::silent());
         output.write(&narrowed(&kept.jar.to_netscape()))?;
         output.close()
     }

@@ -311,47 +311,75 @@ impl Opening {
     }
 }
 
-/// An open place for bytes.
+/// A place for bytes. Its file is opened with the first of them, or with their end in order: what was there before stays
+/// where an answer breaks off before it.
 pub(super) struct Output {
-    sink: Box<dyn Write>,
+    sink: Sink,
     path: Option<PathBuf>,
     bar: ProgressBar,
 }
 
+enum Sink {
+    Open(Box<dyn Write>),
+    /// A file that nothing was written to yet.
+    Unopened(Opening),
+}
+
 impl Output {
-    /// Opens `path`, or standard output without one.
-    pub(super) fn open(path: Option<&Path>, how: Opening) -> Result<Self, Failure> {
+    /// Writes to `path`, or to standard output without one.
+    pub(super) fn to(path: Option<&Path>, how: Opening) -> Self {
         let Some(path) = path else {
-            return Ok(Self {
-                sink: Box::new(io::stdout().lock()),
+            return Self {
+                sink: Sink::Open(Box::new(io::stdout().lock())),
                 path: None,
                 bar: ProgressBar::hidden(),
-            });
+            };
         };
-        let file = file(path, how);
-        let file = file.map_err(|error| Failure::output(path.display(), &error))?;
         let bar = match io::stderr().is_terminal() && !how.is_silent {
             true => bar(how.expected),
             false => ProgressBar::hidden(),
         };
-        Ok(Self {
-            sink: Box::new(file),
+        Self {
+            sink: Sink::Unopened(how),
             path: Some(path.to_owned()),
             bar,
-        })
+        }
     }
 
     /// Writes all of `bytes`. A disk or pipe that blocks holds the peer back: nothing piles up here.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        let written = self.sink.write_all(bytes);
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let written = self.opened().and_then(|sink| sink.write_all(bytes));
         written.map_err(|error| self.failure(&error))?;
         self.bar.inc(bytes.len() as u64);
         Ok(())
     }
 
+    /// All is written. An answer without content makes an empty file.
     pub(super) fn close(&mut self) -> Result<(), Failure> {
         self.bar.finish_and_clear();
-        self.sink.flush().map_err(|error| self.failure(&error))
+        let flushed = self.opened().and_then(|sink| sink.flush());
+        flushed.map_err(|error| self.failure(&error))
+    }
+
+    /// The file, once it was opened.
+    pub(super) fn opened_file(&self) -> Option<&Path> {
+        match self.sink {
+            Sink::Open(_) => self.path.as_deref(),
+            Sink::Unopened(_) => None,
+        }
+    }
+
+    fn opened(&mut self) -> io::Result<&mut dyn Write> {
+        if let (Sink::Unopened(how), Some(path)) = (&self.sink, &self.path) {
+            self.sink = Sink::Open(Box::new(file(path, *how)?));
+        }
+        match &mut self.sink {
+            Sink::Open(sink) => Ok(sink),
+            Sink::Unopened(_) => Err(io::ErrorKind::NotFound.into()),
+        }
     }
 
     fn failure(&self, error: &io::Error) -> Failure {

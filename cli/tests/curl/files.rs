@@ -1,0 +1,52 @@
+//! What is left of files where an answer breaks off.
+
+use super::{Answer, compare_all, hello, outcome};
+use crate::scripted::BINARY;
+
+#[test]
+fn a_file_stays_where_an_answer_breaks_off_before_its_first_byte() {
+    let answers: [(Answer, &[&[&str]]); 3] = [
+        (
+            |_, _| "HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\n".to_owned(),
+            &[
+                &["-o", "page.html", "URL"],
+                &["-O", "URL/page.html"],
+                &["--remove-on-error", "-o", "page.html", "URL"],
+            ],
+        ),
+        (
+            |asked, _| {
+                hello(asked, 0).replace("connection", "content-encoding: gzip\r\nconnection")
+            },
+            &[&["--compressed", "-o", "page.html", "URL"]],
+        ),
+        (
+            |_, _| "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n".to_owned(),
+            &[&["-m", "0.3", "-o", "page.html", "URL"]],
+        ),
+    ];
+    for (answer, cases) in answers {
+        compare_all(answer, cases);
+    }
+}
+
+#[test]
+fn an_answer_without_content_empties_its_file() {
+    compare_all(
+        |_, _| "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
+        &[&["-o", "page.html", "URL"], &["-o", "new", "URL"]],
+    );
+}
+
+/// With it the next condition would be answered by 304, and the rest never be asked for. curl keeps it.
+#[test]
+fn the_tag_of_an_answer_that_breaks_off_is_not_saved() {
+    let cut: Answer = |_, _| {
+        "HTTP/1.1 200 OK\r\netag: \"v2\"\r\ncontent-length: 9\r\nconnection: close\r\n\r\nabc"
+            .to_owned()
+    };
+    let arguments = ["--etag-save", "tag", "-o", "out", "URL"];
+    let fetched = outcome(&[BINARY, "get", "-sS"], &arguments, "", cut);
+    assert_eq!(fetched.code, Some(18));
+    assert_eq!(fetched.files["tag"], "\"v1\"\n");
+}
