@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
 mod files;
+mod flags;
 mod pairs;
 
 /// Fields that name the client, or say what it decodes.

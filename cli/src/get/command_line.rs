@@ -61,7 +61,7 @@ enum FlagUse {
     Plain,
 }
 
-impl Lines<'_> {
+impl<'a> Lines<'a> {
     fn take(
         &mut self,
         mut arguments: impl Iterator<Item = OsString>,
@@ -95,25 +95,40 @@ impl Lines<'_> {
             Some((name, value)) => (name, Some(value)),
             None => (&text[2..], None),
         };
-        let is_it = |flag: &&&Arg| {
-            let aliases = flag.get_all_aliases().unwrap_or_default();
-            flag.get_long() == Some(name) || aliases.contains(&name)
+        let reversed = name.strip_prefix("no-").filter(|_| value.is_none());
+        let reversed = reversed.and_then(|name| self.named(name));
+        match (self.named(name), reversed) {
+            (Some(flag), _) => match (use_of(flag), value) {
+                // clap says that it takes none.
+                (FlagUse::Plain | FlagUse::Next, Some(_)) => self.current.push(text.into()),
+                (_, value) => return self.flag(flag, value.map(OsString::from), rest, depth),
+            },
+            (None, Some(flag)) if use_of(flag) == FlagUse::Plain => {
+                let written = plain(flag);
+                self.current.retain(|argument| *argument != *written);
+            }
+            // clap says what is there instead.
+            _ => self.current.push(text.into()),
+        }
+        Ok(())
+    }
+
+    /// The flag of this name, or the only one whose name begins so.
+    fn named(&self, name: &str) -> Option<&'a Arg> {
+        let names = |flag: &Arg| {
+            let aliases = flag.get_all_aliases().unwrap_or_default().into_iter();
+            let names = aliases.chain(flag.get_long()).map(str::to_owned);
+            names.collect::<Vec<_>>()
         };
-        let kind = self.flags.iter().find(is_it).map_or(FlagUse::Plain, use_of);
-        match (kind, value) {
-            (FlagUse::Config, Some(path)) => self.config(path.into(), depth),
-            (FlagUse::Config, None) => self.config(rest.next().unwrap_or_default(), depth),
-            (FlagUse::Next, None) => {
-                self.next();
-                Ok(())
-            }
-            (kind, value) => {
-                self.current.push(text.into());
-                if kind == FlagUse::Valued && value.is_none() {
-                    self.current.extend(rest.next());
-                }
-                Ok(())
-            }
+        let is_it = |flag: &&&Arg| names(flag).iter().any(|own| own == name);
+        if let Some(flag) = self.flags.iter().find(is_it) {
+            return Some(flag);
+        }
+        let begins = |flag: &&&Arg| names(flag).iter().any(|own| own.starts_with(name));
+        let mut found = self.flags.iter().filter(begins);
+        match (found.next(), found.next()) {
+            (Some(flag), None) if !name.is_empty() => Some(flag),
+            _ => None,
         }
     }
 
@@ -124,45 +139,50 @@ impl Lines<'_> {
         rest: &mut impl Iterator<Item = OsString>,
         depth: usize,
     ) -> Result<(), Failure> {
-        let mut plain = String::from("-");
         for (at, letter) in text.char_indices().skip(1) {
-            let flag = self
-                .flags
-                .iter()
-                .find(|flag| flag.get_short() == Some(letter));
+            let mut flags = self.flags.iter();
+            let Some(flag) = flags.find(|flag| flag.get_short() == Some(letter)) else {
+                self.current.push(format!("-{}", &text[at..]).into());
+                return Ok(());
+            };
             let behind = &text[at + letter.len_utf8()..];
-            match flag.map_or(FlagUse::Plain, use_of) {
-                FlagUse::Plain => plain.push(letter),
-                FlagUse::Next => {
-                    self.push_letters(mem::replace(&mut plain, "-".to_owned()));
-                    self.next();
-                }
-                FlagUse::Config => {
-                    self.push_letters(plain);
-                    let path = match behind {
-                        "" => rest.next().unwrap_or_default(),
-                        path => path.into(),
-                    };
-                    return self.config(path, depth);
-                }
-                FlagUse::Valued => {
-                    plain.push_str(&text[at..]);
-                    self.push_letters(plain);
-                    if behind.is_empty() {
-                        self.current.extend(rest.next());
-                    }
-                    return Ok(());
-                }
+            let value = (!behind.is_empty()).then(|| behind.into());
+            match use_of(flag) {
+                // The short one is another text.
+                FlagUse::Plain if flag.get_long() == Some("help") => self.current.push("-h".into()),
+                FlagUse::Plain | FlagUse::Next => self.flag(flag, None, rest, depth)?,
+                FlagUse::Config | FlagUse::Valued => return self.flag(flag, value, rest, depth),
             }
         }
-        self.push_letters(plain);
         Ok(())
     }
 
-    fn push_letters(&mut self, letters: String) {
-        if letters != "-" {
-            self.current.push(letters.into());
+    /// Adds a flag by its name, with its value behind a `=`: as with curl the next argument is one whatever it begins
+    /// with, and a `=` behind a letter is a part of it.
+    fn flag(
+        &mut self,
+        flag: &'a Arg,
+        value: Option<OsString>,
+        rest: &mut impl Iterator<Item = OsString>,
+        depth: usize,
+    ) -> Result<(), Failure> {
+        match use_of(flag) {
+            FlagUse::Config => {
+                let path = value.or_else(|| rest.next()).unwrap_or_default();
+                return self.config(path, depth);
+            }
+            FlagUse::Next => self.next(),
+            FlagUse::Plain => self.current.push(plain(flag)),
+            FlagUse::Valued => {
+                let mut written = plain(flag);
+                if let Some(value) = value.or_else(|| rest.next()) {
+                    written.push("=");
+                    written.push(value);
+                }
+                self.current.push(written);
+            }
         }
+        Ok(())
     }
 
     /// --next.
@@ -181,12 +201,26 @@ impl Lines<'_> {
         }
         let bytes = given::read(&path.to_string_lossy())?;
         let text = String::from_utf8_lossy(&bytes);
-        let arguments: Vec<OsString> = text.lines().flat_map(flags_of).collect();
-        self.take(arguments.into_iter(), depth + 1)
+        for line in text.lines() {
+            // A value is on the line of its flag.
+            self.take(flags_of(line).into_iter(), depth + 1)?;
+        }
+        Ok(())
     }
 }
 
-fn use_of(flag: &&Arg) -> FlagUse {
+/// A flag without its value.
+fn plain(flag: &Arg) -> OsString {
+    match (flag.get_long(), flag.get_short()) {
+        (Some(name), _) => format!("--{name}").into(),
+        (None, letter) => letter
+            .map(|letter| format!("-{letter}"))
+            .unwrap_or_default()
+            .into(),
+    }
+}
+
+fn use_of(flag: &Arg) -> FlagUse {
     match flag.get_id().as_str() {
         "config" => FlagUse::Config,
         "next" => FlagUse::Next,

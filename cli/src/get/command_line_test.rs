@@ -30,29 +30,55 @@ fn next_begins_a_command_line_and_is_no_flag_where_it_is_a_value() {
         (&["get", "a"], &["trunkline|get|a"]),
         (
             &["get", "-d", "x", "a", "--next", "-I", "b"],
-            &["trunkline|get|-d|x|a", "trunkline|get|-I|b"],
+            &["trunkline|get|--data=x|a", "trunkline|get|--head|b"],
         ),
         (
             &["get", "-s:i", "a"],
-            &["trunkline|get|-s", "trunkline|get|-i|a"],
+            &["trunkline|get|--silent", "trunkline|get|--include|a"],
         ),
         (
             &["get", "-d", "--next", "a"],
-            &["trunkline|get|-d|--next|a"],
+            &["trunkline|get|--data=--next|a"],
         ),
         (
             &["get", "--data", "--next"],
-            &["trunkline|get|--data|--next"],
+            &["trunkline|get|--data=--next"],
         ),
-        (&["get", "-sd", "-:"], &["trunkline|get|-sd|-:"]),
-        (&["get", "-sd:"], &["trunkline|get|-sd:"]),
+        (&["get", "-sd", "-:"], &["trunkline|get|--silent|--data=-:"]),
+        (&["get", "-sd:"], &["trunkline|get|--silent|--data=:"]),
         (
             &["get", "-O", "--next", "a"],
-            &["trunkline|get|-O", "trunkline|get|a"],
+            &["trunkline|get|--remote-name", "trunkline|get|a"],
         ),
         (&["get", "--", "--next"], &["trunkline|get|--|--next"]),
     ] {
         assert_eq!(lines(arguments), expected);
+    }
+}
+
+#[test]
+fn a_value_may_begin_as_a_flag_does_and_a_name_may_be_cut_or_reversed() {
+    for (arguments, expected) in [
+        (&["-o", "-x", "a"][..], "--output=-x|a"),
+        (&["-A", "--", "a"], "--user-agent=--|a"),
+        (&["-d=x", "-o=y"], "--data==x|--output==y"),
+        (&["--data=x"], "--data=x"),
+        (&["-A", ""], "--user-agent="),
+        (&["-o"], "--output"),
+        (&["--inc", "--max-t", "5"], "--include|--max-time=5"),
+        (&["-sif", "--no-include", "a"], "--silent|--fail|a"),
+        (&["--no-include", "-i"], "--include"),
+        (&["--no-keepalive"], "--disable"),
+        // Two begin so, there is none, it has a value: clap says it.
+        (&["--loc"], "--loc"),
+        (&["--nope", "-s?z", "a"], "--nope|--silent|-?z|a"),
+        (&["--no-header"], "--no-header"),
+        (&["--silent=x"], "--silent=x"),
+        (&["-h", "--help"], "-h|--help"),
+    ] {
+        let arguments = [&["get"], arguments].concat();
+        let expected = format!("trunkline|get|{expected}");
+        assert_eq!(lines(&arguments), [expected]);
     }
 }
 
@@ -84,7 +110,7 @@ fn every_flag_of_get_is_known_with_or_without_a_value() {
     for flag in get.get_arguments() {
         let has_none = matches!(flag.get_action(), ArgAction::SetTrue | ArgAction::Count);
         if has_none {
-            assert!(use_of(&flag) != FlagUse::Valued, "{flag}");
+            assert!(use_of(flag) != FlagUse::Valued, "{flag}");
         }
     }
 }
