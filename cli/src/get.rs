@@ -15,18 +15,16 @@ mod sequence;
 pub(crate) use options::GetOptions;
 pub(crate) use sequence::run;
 
-use crate::failure::{Diagnostics, Failure, report};
+use crate::failure::Failure;
 use crate::target::{self, Target};
 use cookies::KeptCookies;
-use http::header::{LAST_MODIFIED, REFERER};
-use http::{HeaderMap, HeaderValue, Request, Response, Uri};
+use http::header::REFERER;
+use http::{HeaderValue, Request, Response, Uri};
 use http_body::Body as _;
-use http_body_util::BodyExt;
-use output::heads::{self, HeadFile, Interims, head_text};
-use output::pace::Pace;
+use output::heads::{HeadFile, Interims, head_text};
 use output::trace::Trace;
 use output::write_out::{self, Facts};
-use output::{BodyPlace, Destination, Opening, Output, coding, resume};
+use output::{BodyPlace, Destination, resume};
 use request::RequestTemplate;
 use request::client::Lookups;
 use request::glob::{self, Expanded};
@@ -36,7 +34,6 @@ use route::retries::Tries;
 use route::tries::Tried;
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::io::Write as _;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -280,160 +277,6 @@ impl Get {
         fetch.facts.connects += u32::from(fetch.facts.is_connection_new());
         fetch.facts.head = Some((version, status, response.headers().clone()));
         Ok(response)
-    }
-
-    async fn deliver(
-        &self,
-        trace: &Trace,
-        fetch: &mut Fetch,
-        response: Response<Body>,
-        from: u64,
-        written_heads: &[u8],
-    ) -> Result<(), Failure> {
-        let (head, body) = response.into_parts();
-        let refusal = (head.status.as_u16() >= 400).then(|| {
-            let text = format!("the server answered {}", head.status);
-            Failure::new(exit::STATUS, text)
-        });
-        if self.options.fail
-            && let Some(refusal) = refusal
-        {
-            self.write_refused(fetch, &head.headers, written_heads)?;
-            return Err(refusal);
-        }
-        if from > 0 && !self.options.head && resume::is_whole(head.status, &head.headers, from)? {
-            return Ok(());
-        }
-        let fields = head.headers.clone();
-        let declared = output::declared(&head.headers);
-        self.options.output.check_size(declared.unwrap_or(0))?;
-        let (path, is_new) = self.options.output.path(&fetch.place, &head.headers)?;
-        fetch.facts.file = output::shown(path.as_deref());
-        let path = path.filter(|_| self.options.writes(head.status));
-        let mut output = Output::to(
-            path.as_deref(),
-            Opening {
-                from,
-                expected: declared,
-                is_new,
-                creates_folders: self.options.output.create_dirs,
-                is_silent: self.options.output.hides_progress(),
-            },
-        );
-        let response = Response::from_parts(head, body);
-        let written = self.write_response(
-            trace,
-            &mut fetch.facts,
-            response,
-            written_heads,
-            &mut output,
-        );
-        let written = written.await;
-        fetch.place.note_opened(output.opened_file());
-        written?;
-        // With the tag of a part the rest would never be asked for.
-        self.options.conditions.save(&fields)?;
-        if let Some(path) = path.filter(|_| self.options.output.remote_time) {
-            output::set_time(&path, fields.get(LAST_MODIFIED));
-        }
-        trace.end();
-        match refusal.filter(|_| self.options.fail_with_body) {
-            Some(refusal) => Err(refusal),
-            None => Ok(()),
-        }
-    }
-
-    /// Writes a response, its heads too where -i or -I asks for them.
-    async fn write_response(
-        &self,
-        trace: &Trace,
-        facts: &mut Facts,
-        response: Response<Body>,
-        written_heads: &[u8],
-        output: &mut Output,
-    ) -> Result<(), Failure> {
-        if self.options.output.include || self.options.head {
-            output.write(written_heads)?;
-        }
-        let body = match self.options.decodes() {
-            true => coding::decoded(response)?,
-            false => response.into_body(),
-        };
-        let trailers = match self.options.head {
-            // With -X it is not HEAD; nothing but the head is written all the same.
-            true => Vec::new(),
-            false => self.copy(trace, facts, body, output).await?,
-        };
-        if self.options.output.include {
-            output.write(&trailers)?;
-        }
-        output.close()?;
-        self.heads.borrow_mut().write(&trailers)
-    }
-
-    /// Writes the head alone of a response that is an error, where -i or -I asks for it.
-    fn write_refused(
-        &self,
-        fetch: &Fetch,
-        fields: &HeaderMap,
-        written_heads: &[u8],
-    ) -> Result<(), Failure> {
-        let output = &self.options.output;
-        if !output.include && !self.options.head {
-            return Ok(());
-        }
-        let (path, is_new) = output.path(&fetch.place, fields)?;
-        let opening = Opening {
-            is_new,
-            creates_folders: output.create_dirs,
-            ..Opening::silent()
-        };
-        let mut output = Output::to(path.as_deref(), opening);
-        output.write(written_heads)?;
-        output.close()
-    }
-
-    /// Writes a body; its trailers as -i has them.
-    async fn copy(
-        &self,
-        trace: &Trace,
-        facts: &mut Facts,
-        mut body: Body,
-        output: &mut Output,
-    ) -> Result<Vec<u8>, Failure> {
-        let mut trailers = Vec::new();
-        let mut pace = Pace::new(self.options.limit_rate);
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| exit::of(&trace.failed(error), true))?;
-            trace.frame(&frame);
-            let data = match frame.into_data() {
-                Ok(data) => data,
-                Err(frame) => {
-                    trailers = heads::fields_text(&frame.into_trailers().unwrap_or_default());
-                    continue;
-                }
-            };
-            facts.body_bytes += data.len() as u64;
-            self.options.output.check_size(facts.body_bytes)?;
-            output.write(&data)?;
-            pace.spend(data.len()).await;
-        }
-        Ok(trailers)
-    }
-
-    fn write_out(&self, facts: &Facts) -> Result<(), Failure> {
-        let Some(format) = &self.format else {
-            return Ok(());
-        };
-        let filled = write_out::filled(format, facts);
-        for name in filled.unknown {
-            report!("trunkline: -w knows no variable {name:?}");
-        }
-        // Standard error may be closed: what is said there is beside the work.
-        let _ = Diagnostics.write_all(filled.err.as_bytes());
-        let mut output = Output::to(None, Opening::default());
-        output.write(filled.out.as_bytes())?;
-        output.close()
     }
 }
 

@@ -3,6 +3,7 @@
 pub(super) mod coding;
 pub(super) mod conditions;
 mod date;
+mod delivery;
 pub(super) mod heads;
 pub(super) mod pace;
 pub(super) mod resume;
