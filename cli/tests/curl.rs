@@ -14,6 +14,7 @@ use std::time::{Duration, UNIX_EPOCH};
 mod files;
 mod flags;
 mod pairs;
+mod urls;
 
 /// Fields that name the client, or say what it decodes.
 const OWN_FIELDS: [&str; 3] = ["accept-encoding", "connection", "proxy-connection"];

@@ -3,6 +3,7 @@
 mod connect_to;
 pub(super) mod netrc;
 pub(super) mod redirects;
+mod resolve;
 pub(super) mod retries;
 pub(super) mod tries;
 
@@ -11,7 +12,7 @@ use super::given::basic;
 use crate::failure::Failure;
 use crate::system::through_unix_socket;
 use http::Uri;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use trunkline::client::{ClientBuilder, ClientTls};
 
@@ -34,7 +35,8 @@ pub(super) struct RouteOptions {
     /// Do not verify the certificate of an https proxy.
     #[arg(long)]
     proxy_insecure: bool,
-    /// Connect to ADDRESS for this host and port, an IPv6 address in brackets; may be repeated.
+    /// Connect to ADDRESS for this host (`*` for any) and port, an IPv6 address in brackets, further ones behind commas;
+    /// `-HOST:PORT` takes an entry away; may be repeated.
     #[arg(long, value_name = "HOST:PORT:ADDRESS")]
     resolve: Vec<String>,
     /// Connect to HOST2 and PORT2 in place of HOST1 and PORT1, which the URL names; empty parts stand for any or
@@ -81,12 +83,7 @@ impl RouteOptions {
         if let Some(address) = self.interface.or(self.family()) {
             client = client.local_address(address);
         }
-        client = connect_to::apply(client, &self.connect_to)?;
-        for line in &self.resolve {
-            let (host, address) = resolve(line)?;
-            client = client.connect_to(host, [address]);
-        }
-        Ok(client)
+        connect_to::apply(client, &self.connect_to, resolve::pins(&self.resolve)?)
     }
 }
 
@@ -115,34 +112,3 @@ impl RouteOptions {
         }
     }
 }
-
-/// `host:port:address`.
-fn resolve(line: &str) -> Result<(&str, SocketAddr), Failure> {
-    let refuse = |why: &str| {
-        Failure::usage(format_args!(
-            "--resolve {line:?}: {why}; write it as host:port:address, like \
-             example.org:443:127.0.0.1 or example.org:443:[::1]"
-        ))
-    };
-    let mut parts = line.splitn(3, ':');
-    let (Some(host), Some(port), Some(address)) = (parts.next(), parts.next(), parts.next()) else {
-        return Err(refuse("a part is missing"));
-    };
-    if host.is_empty() {
-        return Err(refuse("the host is empty"));
-    }
-    let port: u16 = port
-        .parse()
-        .ok()
-        .filter(|&port| port != 0)
-        .ok_or_else(|| refuse("the port must be 1 to 65535"))?;
-    let address = address.trim_start_matches('[').trim_end_matches(']');
-    let address: IpAddr = address
-        .parse()
-        .map_err(|_| refuse("the address is not an IP address"))?;
-    Ok((host, SocketAddr::new(address, port)))
-}
-
-#[cfg(test)]
-#[path = "route/route_test.rs"]
-mod route_test;

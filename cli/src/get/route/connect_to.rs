@@ -1,5 +1,6 @@
 //! --connect-to: another host or port to connect to, while the URL stays as it is.
 
+use super::resolve::{Pin, pinned};
 use crate::failure::Failure;
 use std::net::{IpAddr, SocketAddr};
 use trunkline::client::{ClientBuilder, DnsResolver, Resolver, Resolving, ResolvingRecord};
@@ -59,12 +60,16 @@ impl Rule {
     }
 }
 
-/// Resolves what the rules say in place of the host that was asked for.
-struct Rerouted(Vec<Rule>, DnsResolver);
+/// Resolves what the rules say in place of the host that was asked for, by the entries of --resolve first.
+struct Rerouted {
+    rules: Vec<Rule>,
+    pins: Vec<Pin>,
+    resolver: DnsResolver,
+}
 
 impl Rerouted {
     fn rule(&self, host: &str, port: u16) -> Option<&Rule> {
-        self.0.iter().find(|rule| rule.is_for(host, port))
+        self.rules.iter().find(|rule| rule.is_for(host, port))
     }
 }
 
@@ -76,26 +81,33 @@ impl Resolver for Rerouted {
             to_host.unwrap_or(host),
             rule.and_then(|rule| rule.to_port).unwrap_or(port),
         );
-        match host.parse::<IpAddr>() {
-            Ok(address) => Box::pin(async move { Ok(vec![SocketAddr::new(address, port)]) }),
-            Err(_) => self.1.resolve(host, port),
+        let address = host
+            .parse()
+            .map(|address| vec![SocketAddr::new(address, port)]);
+        match pinned(&self.pins, host, port).or(address.ok()) {
+            Some(addresses) => Box::pin(async move { Ok(addresses) }),
+            None => self.resolver.resolve(host, port),
         }
     }
     fn https_record(&self, host: &str, port: u16) -> ResolvingRecord {
-        match self.rule(host, port) {
-            Some(_) => Box::pin(async { Ok(None) }),
-            None => self.1.https_record(host, port),
+        if self.rule(host, port).is_some() || pinned(&self.pins, host, port).is_some() {
+            return Box::pin(async { Ok(None) });
         }
+        self.resolver.https_record(host, port)
     }
 }
 
-/// Puts the rules into a client's settings.
+/// Puts the rules and the entries of --resolve into a client's settings.
 ///
 /// # Errors
 /// A rule that cannot be read, or one for an address in place of a name that leads to a name: an address is never
 /// resolved.
-pub(super) fn apply(client: ClientBuilder, lines: &[String]) -> Result<ClientBuilder, Failure> {
-    if lines.is_empty() {
+pub(super) fn apply(
+    client: ClientBuilder,
+    lines: &[String],
+    pins: Vec<Pin>,
+) -> Result<ClientBuilder, Failure> {
+    if lines.is_empty() && pins.is_empty() {
         return Ok(client);
     }
     let rules = lines.iter().map(|line| Rule::parse(line));
@@ -118,7 +130,14 @@ pub(super) fn apply(client: ClientBuilder, lines: &[String]) -> Result<ClientBui
         let to = SocketAddr::new(address, rule.to_port.unwrap_or(0));
         client = client.connect_to(host, [to]);
     }
-    Ok(client.resolver(Rerouted(rules, DnsResolver::new())))
+    for (host, to) in pins.iter().filter_map(Pin::of_address) {
+        client = client.connect_to(host, [to]);
+    }
+    Ok(client.resolver(Rerouted {
+        rules,
+        pins,
+        resolver: DnsResolver::new(),
+    }))
 }
 
 #[cfg(test)]

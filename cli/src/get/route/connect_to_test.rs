@@ -23,7 +23,7 @@ fn a_rule_has_four_parts_each_of_which_may_be_empty() {
 
 #[test]
 fn a_rule_from_an_address_to_a_name_is_refused() {
-    let apply = |line: &str| apply(trunkline::Client::builder(), &[line.to_owned()]);
+    let apply = |line: &str| apply(trunkline::Client::builder(), &[line.to_owned()], Vec::new());
     assert!(apply("127.0.0.1:80:b.example:80").is_err());
     assert!(apply("127.0.0.1:80:127.0.0.2:81").is_ok());
 }
