@@ -44,9 +44,11 @@ impl Target {
             .rsplit(']')
             .next()
             .is_some_and(|rest| rest.contains(':'));
-        if has_port && authority.port_u16().is_none_or(|port| port == 0) {
+        let is_empty = authority.as_str().ends_with(':');
+        if has_port && !is_empty && authority.port_u16().is_none_or(|port| port == 0) {
             return Err(refuse("the port must be 1 to 65535"));
         }
+        let uri = canonical(&uri, has_port, tls).unwrap_or(uri);
         Ok(Self { uri, tls })
     }
 
@@ -61,6 +63,33 @@ impl Target {
     pub(crate) fn path(&self) -> &str {
         self.uri.path_and_query().map_or("/", |path| path.as_str())
     }
+}
+
+/// The URL with its authority in one form, if it has another: without an empty port and without that of its scheme (RFC 3986
+/// section 6.2.3), and with an address of IPv4 in four parts, as the WHATWG URL standard has it: a host of the form `127.1`
+/// is one, whichever form a rule about hosts has.
+fn canonical(uri: &Uri, has_port: bool, tls: bool) -> Option<Uri> {
+    let authority = uri.authority()?;
+    let host = authority.host();
+    let last = host.rsplit('.').next()?;
+    let is_number = last.starts_with(|first: char| first.is_ascii_digit());
+    let address = match url::Host::parse(host) {
+        Ok(url::Host::Ipv4(address)) if is_number => Some(address.to_string()),
+        _ => None,
+    };
+    let host = address.as_deref().unwrap_or(host);
+    let default = if tls { 443 } else { 80 };
+    let port = authority.port_u16().filter(|port| *port != default);
+    if host == authority.host() && port.is_some() == has_port {
+        return None;
+    }
+    let written = match port {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.authority = Some(written.parse().ok()?);
+    Uri::from_parts(parts).ok()
 }
 
 /// Whether the URL stands for itself. Every other one is read by the rules of the WHATWG URL standard, as
@@ -123,8 +152,8 @@ pub(crate) fn with_path(uri: Uri, path: &str) -> Result<Uri, Failure> {
 pub(crate) fn with_query(uri: Uri, more: &[u8]) -> Result<Uri, Failure> {
     let more = String::from_utf8_lossy(more);
     let path = match uri.query() {
-        Some(query) => format!("{}?{query}&{more}", uri.path()),
-        None => format!("{}?{more}", uri.path()),
+        Some(query) if !query.is_empty() => format!("{}?{query}&{more}", uri.path()),
+        _ => format!("{}?{more}", uri.path()),
     };
     with_path(uri, &path)
 }

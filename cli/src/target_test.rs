@@ -32,10 +32,34 @@ fn a_url_that_cannot_be_requested_is_refused_with_the_reason() {
     assert!(refusal("a.test/x").contains("http://"));
     assert!(refusal("http://u:p@a.test/").contains("credentials"));
     assert!(refusal("http://:80/").contains("host"));
-    assert!(refusal("http://a.test:/").contains("1 to 65535"));
     assert!(refusal("http://a.test:0/").contains("1 to 65535"));
     assert!(refusal("http://a.test:99999/").contains("99999"));
     assert!(refusal("").contains("URL"));
+}
+
+#[test]
+fn an_authority_has_one_form() {
+    for (text, authority) in [
+        ("http://a.test:/x?'y'", "a.test"),
+        ("http://a.test:80/x?'y'", "a.test"),
+        ("http://a.test:443/x?'y'", "a.test:443"),
+        ("https://a.test:443/x?'y'", "a.test"),
+        ("https://[::1]:443/x?'y'", "[::1]"),
+        ("http://127.1:81/x?'y'", "127.0.0.1:81"),
+        ("http://0x7f.1/x?'y'", "127.0.0.1"),
+        ("http://2130706433:80/x?'y'", "127.0.0.1"),
+        ("http://127.0.0.1:81/x?'y'", "127.0.0.1:81"),
+        ("http://127.0.0.1./x?'y'", "127.0.0.1."),
+        ("http://1.2.3.4.5/x?'y'", "1.2.3.4.5"),
+        ("http://7.example/x?'y'", "7.example"),
+    ] {
+        let target = Target::parse(text).expect(text);
+        assert_eq!(
+            (target.authority(), target.path()),
+            (authority, "/x?'y'"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

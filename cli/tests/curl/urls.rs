@@ -3,6 +3,40 @@
 use super::{compare_all, hello};
 
 #[test]
+fn an_authority_is_sent_in_one_form() {
+    compare_all(
+        hello,
+        &[
+            &["http://127.1:PORT/"],
+            &["http://0x7f.1:PORT/"],
+            &["http://2130706433:PORT/"],
+            &[
+                "--noproxy",
+                "127.0.0.1",
+                "-x",
+                "127.0.0.1:1",
+                "http://127.1:PORT/",
+            ],
+            &["-x", "127.0.0.1:PORT", "http://a.example:80/x"],
+            &["-x", "127.0.0.1:PORT", "http://a.example:/x"],
+            &["http://127.0.0.1:1:/"],
+        ],
+    );
+}
+
+#[test]
+fn a_query_is_added_to_an_empty_one() {
+    compare_all(
+        hello,
+        &[
+            &["-G", "-d", "a=b", "URL/x?"],
+            &["--url-query", "a=b", "URL/?"],
+            &["-G", "-d", "a=b", "URL/x?c"],
+        ],
+    );
+}
+
+#[test]
 fn an_entry_of_resolve_is_of_its_host_and_port_alone() {
     compare_all(
         hello,
