@@ -168,12 +168,9 @@ impl Get {
         loop {
             let response = self.exchange(&trace, fetch, &mut written_heads).await?;
             let next = redirects::next(&fetch.uri, &response);
-            fetch.facts.redirect_url = match &next {
-                Some(Ok(next)) => Some(next.shown.clone()),
-                _ => None,
-            };
+            fetch.facts.redirect_url = next.as_ref().map(|next| next.shown.clone());
             let next = match next {
-                Some(next) if self.options.redirects.follows() => next?,
+                Some(next) if self.options.redirects.follows() => next,
                 _ => {
                     if fetch.template.can_repeat()
                         && let Some(pause) = tries.behind_response(&response)
@@ -188,18 +185,26 @@ impl Get {
                         .map(|()| Tried::Done);
                 }
             };
+            let shown = next.shown;
+            let (target, credentials) = match next.next {
+                Ok(next) => next,
+                Err(failure) => {
+                    fetch.facts.redirect_url = None;
+                    return Err(failure);
+                }
+            };
             let max = self.options.redirects.max_redirs;
             if fetch.facts.redirects >= max {
                 self.write_refused(fetch, response.headers(), &written_heads)?;
                 let text = format!(
                     "more than {max} redirects; the last leads to {}",
-                    next.target.uri
+                    target.uri
                 );
                 return Err(Failure::new(exit::REDIRECTS, text));
             }
             fetch.facts.redirects += 1;
-            fetch.facts.note_fragment(&next.shown);
-            let (target, credentials) = (next.target, next.credentials);
+            fetch.facts.note_fragment(&shown);
+            fetch.facts.redirect_url = None;
             self.options.redirects.check(&target.uri, true)?;
             let credentials = self.credentials(&target, credentials);
             let (status, way) = (response.status(), (&fetch.uri, &target.uri));

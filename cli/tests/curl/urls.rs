@@ -1,6 +1,6 @@
 //! The ways that a URL leads: its authority, redirects of further kinds, and --resolve.
 
-use super::{compare_all, hello};
+use super::{Answer, compare, compare_all, hello, moved};
 
 #[test]
 fn an_authority_is_sent_in_one_form() {
@@ -78,4 +78,32 @@ fn an_entry_of_resolve_is_of_its_host_and_port_alone() {
             ],
         ],
     );
+}
+
+#[test]
+fn a_choice_that_names_its_first_is_followed() {
+    let choice: Answer = |asked, _| moved("300 Multiple Choices", "/y", asked);
+    compare_all(
+        choice,
+        &[
+            &["URL/x"],
+            &["-L", "URL/x"],
+            &["-L", "-d", "a=1", "URL/x"],
+            &["-L", "-I", "URL/x"],
+            &["-w", "%{redirect_url}", "URL/x"],
+        ],
+    );
+}
+
+/// A program that signs in reads it there: `app://callback/?code=1`.
+#[test]
+fn a_redirect_to_another_scheme_is_named_by_the_format() {
+    let elsewhere: Answer = |asked, _| moved("302 Found", "app://callback/?code=1", asked);
+    compare(&[
+        (&["-w", "%{redirect_url}", "URL/x"], "", elsewhere),
+        (&["-L", "URL/x"], "", elsewhere),
+        (&["-L", "-w", "%{redirect_url}", "URL/x"], "", |asked, _| {
+            moved("302 Found", "http://127.0.0.1:1/", asked)
+        }),
+    ]);
 }

@@ -130,48 +130,52 @@ impl Schemes {
 
 /// A URL that an answer leads to.
 pub(in crate::get) struct Redirect {
-    pub(in crate::get) target: Target,
-    pub(in crate::get) credentials: Option<String>,
-    /// As -w has it: with its fragment, without credentials.
+    /// The URL to ask, or why it cannot be asked.
+    pub(in crate::get) next: Result<(Target, Option<String>), Failure>,
+    /// As -w has it: with its fragment, without credentials, of any scheme.
     pub(in crate::get) shown: String,
 }
 
 /// Where the answer leads, if it leads anywhere.
-pub(in crate::get) fn next(
-    from: &Uri,
-    response: &Response<Body>,
-) -> Option<Result<Redirect, Failure>> {
-    let leads = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+pub(in crate::get) fn next(from: &Uri, response: &Response<Body>) -> Option<Redirect> {
+    // RFC 9110 section 15.4.1: 300 too, where it names the one that the server prefers.
+    let leads = matches!(response.status().as_u16(), 300..=303 | 307 | 308);
     let location = response.headers().get(LOCATION);
     // One without a value leads nowhere.
     let location = location.filter(|location| leads && !location.is_empty())?;
-    let next = || {
-        let unread = |why: String| (exit::URL, why);
-        // Bytes beyond ASCII are escaped one by one: a server may mean UTF-8 or another encoding.
-        let text = percent_encode(location.as_bytes(), CONTROLS).to_string();
-        let base = url::Url::parse(&from.to_string()).map_err(|error| unread(error.to_string()))?;
-        let mut next = base
-            .join(&text)
-            .map_err(|error| unread(error.to_string()))?;
-        let fragment = next.fragment().map(|it| format!("#{it}"));
-        next.set_fragment(None);
-        let code = match next.scheme() {
-            "http" | "https" => exit::URL,
-            _ => exit::SCHEME,
-        };
-        let (target, credentials) = target::with_credentials(next.as_str())
-            .map_err(|failure| (code, failure.to_string()))?;
-        let shown = format!("{}{}", target.uri, fragment.unwrap_or_default());
-        Ok(Redirect {
-            target,
-            credentials,
-            shown,
-        })
-    };
-    Some(next().map_err(|(code, why)| {
+    // Bytes beyond ASCII are escaped one by one: a server may mean UTF-8 or another encoding.
+    let text = percent_encode(location.as_bytes(), CONTROLS).to_string();
+    let unread = |(code, why): (u8, String)| {
         let text = format!("the redirect to {location:?} cannot be followed: {why}");
         Failure::new(code, text)
-    }))
+    };
+    let joined = url::Url::parse(&from.to_string()).and_then(|base| base.join(&text));
+    let mut next = match joined {
+        Ok(next) => next,
+        Err(error) => {
+            return Some(Redirect {
+                next: Err(unread((exit::URL, error.to_string()))),
+                shown: text,
+            });
+        }
+    };
+    let fragment = next.fragment().map(|it| format!("#{it}"));
+    next.set_fragment(None);
+    let asked = target::with_credentials(next.as_str());
+    // It has none where it has no host.
+    let _ = (next.set_username(""), next.set_password(None));
+    let shown = match &asked {
+        Ok((target, _)) => target.uri.to_string(),
+        Err(_) => next.to_string(),
+    };
+    let code = match next.scheme() {
+        "http" | "https" => exit::URL,
+        _ => exit::SCHEME,
+    };
+    Some(Redirect {
+        next: asked.map_err(|failure| unread((code, failure.to_string()))),
+        shown: shown + &fragment.unwrap_or_default(),
+    })
 }
 
 #[cfg(test)]
