@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
+mod bodies;
 mod files;
 mod flags;
 mod pairs;

@@ -106,6 +106,8 @@ pub(super) fn of(error: &Error, has_head: bool) -> Failure {
 /// The failure of an exchange that no proxy refused.
 fn of_kind(kind: ErrorKind, error: &Error, has_head: bool) -> Failure {
     let code = match kind {
+        // A request that cannot be sent as the flags have it.
+        ErrorKind::Message(_) => return Failure::usage(format_args!("{error:#}")),
         _ if error.fault() == Fault::Config => return Failure::usage(format_args!("{error:#}")),
         _ if error.is_decode() => CODING,
         ErrorKind::Resolve => RESOLVE,

@@ -53,8 +53,11 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// An authorization of the scheme Basic.
+/// An authorization of the scheme Basic. No password is asked for, as curl does behind a user alone.
 pub(super) fn basic(flag: &str, credentials: &str) -> Result<HeaderValue, Failure> {
+    if !credentials.contains(':') {
+        return Err(Failure::usage(format_args!("{flag} must be user:password")));
+    }
     let encoded = BASE64_STANDARD.encode(credentials);
     let mut basic = value(flag, &format!("Basic {encoded}"))?;
     basic.set_sensitive(true);

@@ -13,7 +13,8 @@ use crate::failure::Failure;
 use crate::target;
 use bytes::Bytes;
 use http::header::{
-    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, RANGE, REFERER, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, RANGE, REFERER,
+    TRANSFER_ENCODING, USER_AGENT,
 };
 use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
@@ -127,6 +128,13 @@ impl RequestTemplate {
         target::with_path(uri, &path)
     }
 
+    /// Whether -H asks for a body in chunks, which HTTP/1.1 alone has.
+    fn is_chunked(&self) -> bool {
+        let coding = self.fields.get(TRANSFER_ENCODING);
+        let is_it = coding.is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
+        is_it && !matches!(self.content, Content::None)
+    }
+
     /// Whether the request can be sent again.
     pub(super) fn can_repeat(&self) -> bool {
         !matches!(&self.content, Content::File(path) if is_input(path))
@@ -147,12 +155,17 @@ impl RequestTemplate {
             Content::Form(parts) => form::request(client, uri, parts).await?,
             Content::File(path) => Request::new(upload(path).await?),
         };
+        if self.is_chunked() {
+            // The length is not said then.
+            request = request.map(|body| Body::from_stream(body.into_stream()));
+        }
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = match &self.target {
             Some(target) => target::with_path(uri.clone(), target)?,
             None => uri.clone(),
         };
-        for (name, value) in &self.fields {
+        let fields = self.fields.iter();
+        for (name, value) in fields.filter(|(name, _)| *name != TRANSFER_ENCODING) {
             request.headers_mut().append(name, value.clone());
         }
         Ok(request)
@@ -285,9 +298,6 @@ fn referer(options: &GetOptions) -> (Option<&str>, bool) {
 fn printed(options: &GetOptions) -> Result<Vec<(HeaderName, HeaderValue)>, Failure> {
     let mut fields = Vec::new();
     if let Some(user) = &options.user {
-        if !user.contains(':') {
-            return Err(Failure::usage("-u must be user:password"));
-        }
         fields.push((AUTHORIZATION, basic("-u", user)?));
     }
     if let Some(token) = &options.oauth2_bearer {

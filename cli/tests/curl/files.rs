@@ -1,4 +1,4 @@
-//! What is left of files where an answer breaks off.
+//! Files that are there where an answer breaks off.
 
 use super::{Answer, compare_all, hello, outcome};
 use crate::scripted::BINARY;

@@ -1,4 +1,4 @@
-//! How flags are written: values that begin as flags do, names that are cut, and flags that are taken back.
+//! The spelling of flags: values that begin as flags do, names that are cut, and flags that are taken back.
 
 use super::{compare_all, hello, outcome};
 use crate::scripted::BINARY;

@@ -40,6 +40,11 @@ impl FormPart {
             .ok_or_else(|| refuse("write it as name=text or name=@FILE"))?;
         let (kind, content) = match content.chars().next() {
             Some(kind @ ('@' | '<')) => (Some(kind), &content[1..]),
+            Some('(') => {
+                return Err(refuse(
+                    "a form within a form is not here; --form-string takes a text that begins with (",
+                ));
+            }
             _ => (None, content),
         };
         let (value, mut rest) = word(content, kind.is_none());
@@ -55,15 +60,16 @@ impl FormPart {
             file_name: None,
         };
         while let Some(option) = rest.strip_prefix(';') {
-            let option = option.trim_start();
+            let (blanks, option) = option.split_at(option.len() - option.trim_start().len());
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             let (value, behind) = word(value, false);
             match (name, &mut made.media_type) {
-                ("type", media_type) => *media_type = Some(value.trim_end().to_owned()),
+                ("type", _) if value.is_empty() => return Err(refuse("its type is empty")),
+                ("type", media_type) => *media_type = Some(value),
                 ("filename", _) => made.file_name = Some(value),
                 // A parameter of the type.
                 (name, Some(media_type)) if !OTHERS.contains(&name) => {
-                    media_type.push_str(&format!(";{name}={value}"));
+                    media_type.push_str(&format!(";{blanks}{name}={value}"));
                 }
                 _ => {
                     return Err(refuse(
@@ -111,8 +117,10 @@ impl FormPart {
         if let Some(name) = &name {
             part = part.file_name(name);
         }
-        // A file is of the type that its name says; a text has none.
-        let of_name = name.map(|name| mime_guess::from_path(name).first_or_octet_stream());
+        // A part with a name is of the type that this says; a file is of one in any case.
+        let is_file = matches!(&self.content, Content::File(path) if path.as_os_str() != "-");
+        let of_name = name.and_then(|name| mime_guess::from_path(name).first());
+        let of_name = of_name.or(is_file.then_some(mime_guess::mime::APPLICATION_OCTET_STREAM));
         if let Some(media_type) = self.media_type.clone().or(of_name.map(|it| it.to_string())) {
             part = part.mime(&media_type);
         }
@@ -148,9 +156,10 @@ pub(in crate::get) async fn request(
     request.map_err(|error| exit::of(&error, false))
 }
 
-/// A value and what is behind it: in double quotes, or up to the next `;`. In a text that names no option of
+/// A value and what is behind it: in double quotes, or up to the next `;` without the blanks around it. In a text that names no option of
 /// ours a `;` is a letter like others.
 fn word(text: &str, is_text: bool) -> (String, &str) {
+    let text = text.trim_ascii_start();
     if let Some(quoted) = text.strip_prefix('"') {
         let mut value = String::new();
         let mut letters = quoted.char_indices();
@@ -175,7 +184,7 @@ fn word(text: &str, is_text: bool) -> (String, &str) {
         false => text.find(';'),
     };
     let (value, behind) = text.split_at(end.unwrap_or(text.len()));
-    (value.to_owned(), behind)
+    (value.trim_ascii_end().to_owned(), behind)
 }
 
 #[cfg(test)]

@@ -23,6 +23,17 @@ fn a_part_is_a_text_a_file_or_the_text_of_one() {
         (r#"a=@"f;g""#, part(Content::File("f;g".into()), None, None)),
         ("a=b=c;type=d", part(text("b=c"), Some("d"), None)),
         ("a=@f", part(Content::File("f".into()), None, None)),
+        ("a= b ", part(text("b"), None, None)),
+        ("a=\" b \"", part(text(" b "), None, None)),
+        ("a= @b ;type= c ", part(text("@b"), Some("c"), None)),
+        (
+            "a=@ f ;type=text/x; charset=y;filename= g",
+            part(
+                Content::File("f".into()),
+                Some("text/x; charset=y"),
+                Some("g"),
+            ),
+        ),
         ("a=<f", part(Content::TextOf("f".into()), None, None)),
         (
             "a=@f;type=text/x;filename=g",
@@ -31,7 +42,16 @@ fn a_part_is_a_text_a_file_or_the_text_of_one() {
     ] {
         assert_eq!(FormPart::parse(given).expect(given), expected, "{given}");
     }
-    for given in ["a", "a=@", "a=@f;x", "a=@f;mode=1", "a=@\"\""] {
+    for given in [
+        "a",
+        "a=@",
+        "a=(b",
+        "a=(;type=multipart/mixed",
+        "a=b;type=",
+        "a=@f;x",
+        "a=@f;mode=1",
+        "a=@\"\"",
+    ] {
         let refusal = FormPart::parse(given).expect_err(given).to_string();
         assert!(refusal.contains(&format!("{given:?}")), "{refusal}");
     }

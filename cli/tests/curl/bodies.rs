@@ -1,0 +1,57 @@
+//! Parts of forms, bodies in chunks, and requests that cannot be sent.
+
+use super::{compare_all, hello, outcome};
+use crate::scripted::BINARY;
+
+#[test]
+fn a_request_that_cannot_be_sent_as_the_flags_have_it_exits_as_a_wrong_command_line() {
+    for arguments in [
+        &["-d", "x", "-H", "content-length: 5", "URL"][..],
+        &["-H", "connection: upgrade", "-H", "upgrade: x", "URL"],
+        &["-u", "ann", "URL"],
+        &["-x", "127.0.0.1:PORT", "-U", "ann", "http://a.example/"],
+    ] {
+        let refused = outcome(&[BINARY, "get", "-sS"], arguments, "", hello);
+        assert_eq!(
+            (refused.asked, refused.code),
+            (Vec::new(), Some(2)),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn parts_of_forms_have_their_blanks_and_types_as_with_curl() {
+    compare_all(
+        hello,
+        &[
+            &["-F", "a= b ", "URL"],
+            &["-F", "a=\" b \"", "URL"],
+            &["-F", "a=@ f ;type=text/x; charset=y", "URL"],
+            &["-F", "a=b;filename=n", "URL"],
+            &["-F", "a=b;filename=n.html", "URL"],
+            &["-F", "a=@-", "URL"],
+            &["-F", "a=@-;filename=n.html", "URL"],
+        ],
+    );
+}
+
+#[test]
+fn a_body_is_sent_in_chunks_where_a_field_asks_for_them() {
+    let sent =
+        |arguments: &[&str]| outcome(&[BINARY, "get", "-sS"], arguments, "in\nput", hello).asked;
+    let chunked = "transfer-encoding:chunked".to_owned();
+    for arguments in [
+        &["-d", "x", "-H", "Transfer-Encoding: chunked", "URL"][..],
+        &["-T", "f", "-H", "Transfer-Encoding: chunked", "URL/x"],
+    ] {
+        let asked = sent(arguments).remove(0);
+        let has_length = asked
+            .fields
+            .iter()
+            .any(|field| field.starts_with("content-length"));
+        assert!(asked.fields.contains(&chunked) && !has_length, "{asked:?}");
+    }
+    let asked = sent(&["-H", "Transfer-Encoding: chunked", "URL"]).remove(0);
+    assert!(!asked.fields.contains(&chunked), "{asked:?}");
+}
