@@ -139,6 +139,28 @@ fn text_is_compressed_for_clients_that_accept_it_and_with_the_flag_alone() {
 }
 
 #[test]
+fn the_head_of_what_is_compressed_is_the_same_without_its_content() {
+    let folder = folder("compressed-head");
+    folder.file("app.css", "a { color: red }\n".repeat(100).as_bytes());
+    let path = folder.path();
+    let served = Served::start(&["--compress", &path]);
+    let fields_of = |line: &str, coding: &str| {
+        let (head, body) = asked(&served, line, &[&format!("accept-encoding: {coding}")]);
+        // Without content there is no transfer coding either.
+        let own = ["date:", "transfer-encoding:"];
+        let fields = head
+            .lines()
+            .filter(|line| !own.iter().any(|name| line.starts_with(name)));
+        (fields.map(str::to_owned).collect::<Vec<_>>(), body.len())
+    };
+    for coding in ["gzip", "identity"] {
+        let (of_get, _) = fields_of("GET /app.css", coding);
+        let (of_head, length) = fields_of("HEAD /app.css", coding);
+        assert_eq!((of_head, length), (of_get, 0), "{coding}");
+    }
+}
+
+#[test]
 fn a_part_of_a_file_is_not_given_behind_a_part_of_what_it_is_compressed_to() {
     let folder = folder("compressed-part");
     folder.file("long.txt", &b"many requests, few connections\n".repeat(100));

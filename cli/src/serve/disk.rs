@@ -141,7 +141,8 @@ impl Root {
             Err(_) => {
                 let (root, path) = (Arc::clone(self), path.to_owned());
                 let opened = spawn_blocking(move || DiskFile::new(root.open(&path)?)).await;
-                opened.unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+                let opened = opened.unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+                opened.map_err(missing)
             }
         }
     }
@@ -157,6 +158,23 @@ impl Root {
             opened => opened,
         }
     }
+}
+
+/// An error of a path that no file can have, as one whose name is too long and one of links in a circle, is that of a
+/// missing file.
+fn missing(error: io::Error) -> io::Error {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        let codes = [Errno::NAMETOOLONG, Errno::LOOP].map(Errno::raw_os_error);
+        if error
+            .raw_os_error()
+            .is_some_and(|code| codes.contains(&code))
+        {
+            return io::ErrorKind::NotFound.into();
+        }
+    }
+    error
 }
 
 impl fs::Backend for Disk {

@@ -14,6 +14,7 @@ use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use percent_encoding::percent_decode_str;
 use std::convert::Infallible;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use tower_http::services::ServeDir;
@@ -160,7 +161,8 @@ impl Files {
 /// The path below the directory that a request's path means; none where it would leave it.
 fn relative(path: &str) -> Option<PathBuf> {
     let decoded = percent_decode_str(path).decode_utf8().ok()?;
-    if decoded.contains('\0') || decoded.contains('\\') {
+    // A file has nothing in it, also not itself.
+    if decoded.contains('\0') || decoded.contains('\\') || decoded.ends_with("/.") {
         return None;
     }
     let relative = Path::new(decoded.trim_start_matches('/'));
@@ -317,10 +319,15 @@ fn name_charset(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether it is a directory that has no `index.html` which may be read.
+/// Whether it is a directory that has no `index.html`. One that cannot be read is there: its directory is not listed instead.
 async fn is_without_index(disk: &Disk, path: &Path) -> bool {
     let found = disk.stat(path.to_owned()).await;
-    found.is_ok_and(|found| found.is_dir()) && disk.stat(path.join("index.html")).await.is_err()
+    let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+    found.is_ok_and(|found| found.is_dir())
+        && disk
+            .stat(path.join("index.html"))
+            .await
+            .is_err_and(is_missing)
 }
 
 #[cfg(test)]

@@ -162,6 +162,59 @@ async fn what_is_not_there_is_said_in_words_and_what_has_not_changed_varies_as_t
 }
 
 #[tokio::test]
+async fn a_path_that_no_file_can_have_is_not_there() {
+    let folder = Folder::new("no-file");
+    symlink("circle", folder.0.join("root/circle")).expect("a link");
+    let files = folder.files();
+    let long = format!("/{}", "a".repeat(300));
+    let longer = "/aaaaaaa".repeat(1_000);
+    for path in [
+        "/circle",
+        "/circle/x",
+        &long,
+        &longer,
+        "/a.txt/.",
+        "/a.txt/",
+    ] {
+        let (status, _, body) = ask(&files, path, None).await;
+        assert_eq!(
+            (status, body.as_str()),
+            (StatusCode::NOT_FOUND, "not found\n"),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_directory_whose_page_cannot_be_read_is_not_listed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new("unreadable-page");
+    let page = folder.0.join("root/index.html");
+    std::fs::write(&page, "page").expect("it is written");
+    std::fs::set_permissions(&page, std::fs::Permissions::from_mode(0o0)).expect("it is ours");
+    if std::fs::read(&page).is_ok() {
+        eprintln!("not tried: this user reads every file");
+        return;
+    }
+    let (status, _, body) = ask(&folder.files(), "/", None).await;
+    assert_eq!(
+        (status, body.as_str()),
+        (StatusCode::NOT_FOUND, "not found\n")
+    );
+}
+
+#[tokio::test]
+async fn a_name_that_looks_like_a_character_reference_is_the_one_that_is_linked() {
+    let folder = Folder::new("references");
+    std::fs::write(folder.0.join("root/a&lt;b"), "").expect("it is written");
+    let (_, _, page) = ask(&folder.files(), "/", None).await;
+    assert!(
+        page.contains("href=\"./a&amp;lt;b\">a&amp;lt;b</a>"),
+        "{page}"
+    );
+}
+
+#[tokio::test]
 async fn nothing_outside_the_directory_is_ever_read() {
     let folder = Folder::new("outside");
     symlink(folder.0.join("secret.txt"), folder.0.join("root/link.txt")).expect("a link");
@@ -216,7 +269,7 @@ async fn a_directory_is_listed_with_names_escaped_or_hidden_if_so_asked() {
     assert_eq!(status, StatusCode::OK);
     assert_eq!(headers["content-type"], "text/html; charset=utf-8");
     assert!(page.contains("b &lt;&amp;&gt;.txt"), "{page}");
-    assert!(page.contains("./b%20%3C&%3E.txt"), "{page}");
+    assert!(page.contains("./b%20%3C&amp;%3E.txt"), "{page}");
     let hidden = folder.showing(false, false);
     assert_eq!(ask(&hidden, "/sub/", None).await.0, StatusCode::NOT_FOUND);
 }

@@ -53,7 +53,9 @@ pub(crate) async fn page(
     }
     for entry in &entries {
         let slash = if entry.directory { "/" } else { "" };
-        let link = utf8_percent_encode(&entry.name, SEGMENT);
+        let link = utf8_percent_encode(&entry.name, SEGMENT).to_string();
+        // A name may look like a character reference, as `a&lt;b`.
+        let link = html_escape::encode_double_quoted_attribute(&link);
         let name = html_escape::encode_text(&entry.name);
         let size = if entry.directory {
             String::new()

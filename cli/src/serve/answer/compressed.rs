@@ -1,7 +1,7 @@
 //! Answers that are compressed as they are sent.
 
 use http::header::{ACCEPT_RANGES, CONTENT_ENCODING, ETAG};
-use http::{HeaderMap, HeaderValue, Response};
+use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tower_http::compression::{Compression, CompressionLayer};
@@ -17,9 +17,9 @@ pub(in crate::serve) fn compressed<S>(site: S) -> WeakTags<Compression<S>> {
 #[derive(Clone)]
 pub(in crate::serve) struct WeakTags<S>(S);
 
-impl<S, R, B> Service<R> for WeakTags<S>
+impl<S, A, B> Service<Request<A>> for WeakTags<S>
 where
-    S: Service<R, Response = Response<B>>,
+    S: Service<Request<A>, Response = Response<B>>,
     S::Future: Unpin,
 {
     type Response = Response<B>;
@@ -29,7 +29,12 @@ where
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.0.poll_ready(cx)
     }
-    fn call(&mut self, request: R) -> Self::Future {
+    fn call(&mut self, mut request: Request<A>) -> Self::Future {
+        // The head of an answer to HEAD is that of GET, whose length is that of the compressed content (RFC 9110 section 8.6). The
+        // server sends no content with it.
+        if request.method() == Method::HEAD {
+            *request.method_mut() = Method::GET;
+        }
         WeakTag(self.0.call(request))
     }
 }
