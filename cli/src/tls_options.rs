@@ -21,7 +21,7 @@ pub(crate) struct TlsOptions {
     #[arg(long, value_name = "FILE")]
     cacert: Option<PathBuf>,
     /// Our certificate chain in this PEM file, and its key if --key names no other file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(short = 'E', long, value_name = "FILE")]
     cert: Option<PathBuf>,
     /// The private key of --cert, in a PEM file.
     #[arg(long, value_name = "FILE", requires = "cert")]
