@@ -1,6 +1,7 @@
 // The state of a request behind the handlers' web `Request`: its body, signal and trailers, each
 // created on first access.
 
+import { Fifo } from '../fifo'
 import { Body, type ByteSource } from '../fetch/body/body'
 import { HeaderList, sendableOf, TextList } from '../fetch/headers/header_list'
 import { headersOver, type Headers } from '../fetch/headers/headers'
@@ -31,7 +32,7 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   private jar: CookieMap | null = null
   private href: string | null = null
   /** Bytes received and not read. */
-  private chunks: Buffer[] | null = null
+  private chunks: Fifo<Buffer> | null = null
   private isWhole: boolean
   private failure: Error | null = null
   private abortReason: Error | null = null
@@ -141,7 +142,7 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   /** Discards the rest of the body. */
   cancel (): void {
     this.isWhole = true
-    for (const chunk of this.chunks?.splice(0) ?? []) this.exchange.take(chunk.length)
+    for (const chunk of this.chunks?.takeAll() ?? []) this.exchange.take(chunk.length)
   }
 
   /** The trailers, when all of the request has come. */
@@ -182,7 +183,7 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   /** Hands the received bytes to the exchange's next owner. */
   leave (): Buffer[] {
     this.isLeft = true
-    return this.chunks?.splice(0) ?? []
+    return this.chunks?.takeAll() ?? []
   }
 
   async all (): Promise<Buffer> {
@@ -202,7 +203,7 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
       this.exchange.take(chunk.length)
       return this.stir()
     }
-    ;(this.chunks ??= []).push(chunk)
+    ;(this.chunks ??= new Fifo()).push(chunk)
     this.stir()
   }
 

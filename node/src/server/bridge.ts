@@ -11,6 +11,7 @@ import type { AsyncResource } from 'node:async_hooks'
 import type { ServerPlace } from '../channel/place'
 import type { ServerHalf } from '../channel/callbacks'
 import { apart, theBridge, type Bridge } from '../channel/ring'
+import { Fifo } from '../fifo'
 import { streamsOf, type Carried } from '../channel/streams'
 import type { Ahead } from './ahead'
 import type { ListenerCallbacks } from './callbacks'
@@ -291,10 +292,10 @@ export class ServerBridge implements ServerHalf {
   /** Writes bytes when the channel has room, of which the exchange keeps a copy until then, since their writer may change them as soon as this returns.
    * The exchange's end lets go of the copy: its bytes are pending no longer. */
   private deferCopy (exchange: Exchange, bytes: Buffer, write: (own: Buffer) => boolean): void {
-    const copies = exchange.copies ??= []
+    const copies = exchange.copies ??= new Fifo()
     copies.push(Buffer.from(bytes))
     this.bridge.defer(() => {
-      const own = copies[0]
+      const own = copies.first
       if (own === undefined) return true
       if (!write(own)) return false
       copies.shift()

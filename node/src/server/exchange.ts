@@ -4,6 +4,7 @@
 import type { AsyncResource } from 'node:async_hooks'
 import { HttpVersion, ResponseFlag } from '../channel/codes'
 import { HEAD_BYTES_MAX } from '../channel/ring'
+import { Fifo } from '../fifo'
 import type { Connection } from './connection'
 import { within } from './scope'
 
@@ -75,7 +76,7 @@ export class Exchange {
   /** Bytes of the answer's body that the connection has not taken. */
   pending = 0
   /** Copies of pieces that wait for room in the channel, the oldest first. */
-  copies: Buffer[] | null = null
+  copies: Fifo<Buffer> | null = null
   headSent = false
   /** Our side has ended. */
   done = false
@@ -288,7 +289,7 @@ export class Exchange {
     this.closed = true
     this.closeCode = code
     this.hold(-this.pending)
-    if (this.copies !== null) this.copies.length = 0
+    this.copies?.takeAll()
     this.connection.open--
   }
 

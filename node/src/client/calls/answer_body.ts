@@ -4,6 +4,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { Readable } from 'node:stream'
 import { inspect } from 'node:util'
+import { Fifo } from '../../fifo'
 import { AbortError, InvalidArgumentError, RequestAbortedError } from '../../errors'
 
 /** Stands for a body where console.log prints one. */
@@ -55,7 +56,7 @@ function decoded (bytes: Buffer, encoding: BufferEncoding | null): string {
 export class Body extends LazyReadable {
   /** Not a property: all that the engine has is behind it. */
   readonly #bodySource: BodySource
-  private $held: { chunk: Buffer; credit: boolean }[] = []
+  private $held = new Fifo<{ chunk: Buffer; credit: boolean }>()
   private $isEnded = false
   private $failure: Error | null = null
   /** The stream has asked for bytes. */
@@ -197,7 +198,7 @@ export class Body extends LazyReadable {
 
   /** Bytes that wait for their reader. */
   private get $waiting (): number { return this.$hasState ? this.readableLength : this.$heldBytes }
-  get $heldBytes (): number { return this.$held.reduce((sum, { chunk }) => sum + chunk.length, 0) }
+  get $heldBytes (): number { return [...this.$held].reduce((sum, { chunk }) => sum + chunk.length, 0) }
 
   /** Fails behind the bytes that came before: more than the stream buffers wait for a reader that is slower than the peer,
    * and as with undici, which stops reading the connection then, it gets all of them first. */
@@ -241,7 +242,7 @@ export class Body extends LazyReadable {
       // As with undici, what watches the exchange gets no reason of its reader's.
       this.#bodySource.abort(new RequestAbortedError())
     }
-    this.$held = []
+    this.$held = new Fifo()
     this.$settleTaken()
     this.#bodySource.onBodyClosed()
     const settle = this.$settle
@@ -328,7 +329,7 @@ export class Body extends LazyReadable {
       if (this.$isTapped) this.push(chunk)
       if (credit) this.#bodySource.take(chunk.length)
     }
-    this.$held = []
+    this.$held = new Fifo()
     this.$settleTaken()
     return chunks
   }

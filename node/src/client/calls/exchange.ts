@@ -2,6 +2,7 @@
 // order and in the handler's ABI. It is also the controller that new handlers get.
 
 import { AsyncResource } from 'node:async_hooks'
+import { Fifo } from '../../fifo'
 import { HttpVersion } from '../../channel/codes'
 import type { Upload } from '../prepare/upload'
 import type { Trace } from './channels'
@@ -21,7 +22,7 @@ import type { Bridge, Failure } from '../../channel/ring'
 /** Items that a handler gets when it resumes. */
 type Held = Buffer | Error | null
 /** The usual, empty list of deferred data; never written to. */
-const NOTHING: Held[] = []
+const NOTHING = new Fifo<Held>()
 
 /** The alert of a server that speaks none of the protocols that it was offered (RFC 7301 section 3.2). */
 const NO_APPLICATION_PROTOCOL = 120
@@ -93,7 +94,7 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
   private headFields: (string | Buffer)[] | null = null
   private trailerFields: (string | Buffer)[] | null = null
   /** Data received while the handler paused; a final null is the end of the body, and a final error its failure. */
-  private held: Held[] = NOTHING
+  private held = NOTHING
 
   constructor (
     readonly bridge: Bridge,
@@ -333,8 +334,8 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
   private get isHolding (): boolean { return this.held.length > 0 }
 
   private hold (what: Held): void {
-    if (this.held === NOTHING) this.held = [what]
-    else this.held.push(what)
+    if (this.held === NOTHING) this.held = new Fifo()
+    this.held.push(what)
   }
 
   private deliverHeld (): void {

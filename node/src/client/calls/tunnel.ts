@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { Duplex } from 'node:stream'
+import { Fifo } from '../../fifo'
 import { SocketError } from '../../errors'
 import type { Connection } from '../connect/connection'
 import type { Bridge } from '../../channel/ring'
@@ -26,7 +27,7 @@ export class Tunnel extends Duplex {
   private ahead = 0
   /** Resumes the writer that wrote more than may be in flight. */
   private waiting: ((error?: Error) => void) | null = null
-  private held: Buffer[] = []
+  private held = new Fifo<Buffer>()
   private isWanted = false
   private hasEnded = false
   private isUnreferenced = false
@@ -112,7 +113,7 @@ export class Tunnel extends Duplex {
   override _destroy (error: Error | null, done: (error: Error | null) => void): void {
     const reason = error ?? new SocketError('closed')
     this.ref()
-    this.held = []
+    this.held = new Fifo()
     if (this.under.number !== 0) {
       if (this.ahead > 0) this.linger(reason)
       else this.under.release(reason)

@@ -3,6 +3,7 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'
+import { Fifo } from '../../fifo'
 import { InvalidArgumentError, MaxOriginsReachedError } from '../../errors'
 import type { Handler, NewHandler, OldHandler } from '../calls/handler_forms'
 import { forDispatchers } from '../calls/handler'
@@ -130,7 +131,7 @@ class Waiting extends AsyncResource {
 export class OfPool implements Delegate {
   private slots: Slot[] = []
   private readonly retiring = new Set<Child>()
-  private readonly waiting: Waiting[] = []
+  private readonly waiting = new Fifo<Waiting>()
   private isFull = false
   private onEmpty: (() => void) | null = null
 
@@ -213,7 +214,7 @@ export class OfPool implements Delegate {
   }
 
   async destroy (error: Error): Promise<unknown> {
-    for (const { handler } of this.waiting.splice(0)) {
+    for (const { handler } of this.waiting.takeAll()) {
       if (typeof (handler as Partial<NewHandler>).onResponseError === 'function') (handler as NewHandler).onResponseError!(null as never, error)
       else (handler as OldHandler).onError?.(error)
     }

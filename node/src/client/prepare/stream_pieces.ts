@@ -2,6 +2,7 @@
 // async iterator of a Readable joins all chunks that wait in it.
 
 import type { Readable } from 'node:stream'
+import { Fifo } from '../../fifo'
 import { RequestAbortedError } from '../../errors'
 
 /** Bytes that wait to be sent before the stream is paused. */
@@ -18,7 +19,7 @@ interface Ends {
 }
 
 export class StreamPieces implements AsyncIterator<unknown> {
-  private readonly waiting: unknown[] = []
+  private readonly waiting = new Fifo<unknown>()
   private bytes = 0
   private isPaused = false
   /** How it ended; an error of null: all of it came. */

@@ -1,5 +1,6 @@
 // The body of a response on its way: pieces wait here until they are read, and the peer may send more as they are taken.
 
+import { Fifo } from '../../fifo'
 import type { ByteSource } from './body'
 
 /** The exchange that the bytes come from. */
@@ -16,7 +17,7 @@ interface Waiting<T> { resolve: (value: T) => void; reject: (reason: unknown) =>
 const dropped = new FinalizationRegistry<ByteQueue>(queue => { queue.drop() })
 
 export class ByteQueue implements ByteSource {
-  private held: { chunk: Buffer; credit: boolean }[] = []
+  private held = new Fifo<{ chunk: Buffer; credit: boolean }>()
   private isEnded = false
   private isFailed = false
   private failure: unknown = undefined
@@ -63,7 +64,7 @@ export class ByteQueue implements ByteSource {
   all (): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = []
-      for (const { chunk, credit } of this.held.splice(0)) {
+      for (const { chunk, credit } of this.held.takeAll()) {
         chunks.push(chunk)
         if (credit) this.feed.take(chunk.length)
       }
@@ -103,7 +104,7 @@ export class ByteQueue implements ByteSource {
     this.done()
     if (this.isOver) return
     this.isEnded = true
-    this.held = []
+    this.held = new Fifo()
     this.feed.abort(reason)
   }
 
@@ -146,7 +147,7 @@ export class ByteQueue implements ByteSource {
   /** Bytes that were not read are dropped: an aborted body gives its reader nothing more, whether all of it has come or not. */
   abort (reason: unknown): void {
     if (this.isDone || (this.isFailed && this.held.length === 0)) return
-    this.held = []
+    this.held = new Fifo()
     this.isEnded = this.isFailed = false
     this.fail(reason)
   }

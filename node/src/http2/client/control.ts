@@ -4,6 +4,7 @@
 import { EventEmitter } from 'node:events'
 import { getPackedSettings } from 'node:http2'
 import type { Duplex } from 'node:stream'
+import { Fifo } from '../../fifo'
 import { asked } from '../callbacks/asked'
 import { bytesOf, Pings } from '../callbacks/pings'
 import { checkBytes, checkCall, checkInteger, checkNumber, checkObject, outOfRange, plain } from '../codes'
@@ -60,7 +61,7 @@ export abstract class SessionControl extends EventEmitter {
   private $shownLocal: Http2Settings | undefined
   protected $remote = INITIAL
   /** Changes of ours that the peer has not acknowledged, oldest first. */
-  protected readonly $changes: { settings: Http2Settings; callback?: SettingsCallback | undefined }[] = []
+  protected readonly $changes = new Fifo<{ settings: Http2Settings; callback?: SettingsCallback | undefined }>()
   protected $pendingAck = 0
   /** A window of 0 was set last: a machine's is 1 at least. */
   protected $isWindowZero = false

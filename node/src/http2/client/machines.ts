@@ -1,6 +1,7 @@
 // The machines of client sessions: the core's HTTP/2, called on this thread (`node/native/session`). A
 // call changes a machine; its events are read in batches afterwards.
 
+import { Fifo } from '../../fifo'
 import { load } from '../../channel/addon'
 
 /** The return value of the addon's `sessions`. */
@@ -98,7 +99,7 @@ function theMachines (): Machines {
 }
 
 /** Machines whose events are to be read. A batch lies in memory that all share: while one is read, others wait. */
-const due: Machine[] = []
+const due = new Fifo<Machine>()
 let isDraining = false
 
 function drainDue (): void {

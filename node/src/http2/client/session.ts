@@ -5,6 +5,7 @@ import { captureRejectionSymbol } from 'node:events'
 import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
+import { Fifo } from '../../fifo'
 import { endOfSession, invalidType, plain, sessionError } from '../codes'
 import { brokenSession } from '../connection/broken'
 import { sessionSocket, type Socket } from '../connection/socket'
@@ -61,7 +62,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   /** Streams without an id. */
   private readonly $pendingStreams = new Set<ClientHttp2Stream>()
   /** Requests for which the server has no room. */
-  private $waiting: Asked[] = []
+  private $waiting = new Fifo<Asked>()
   /** Requests that wait for the connection. */
   private readonly $early: Asked[] = []
   /** Streams of which both sides may have ended. */
@@ -198,7 +199,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     const { stream } = asked
     if (stream.destroyed || this.$isDestroyed) return
     // It waits for the connection, and its session was closed meanwhile.
-    if (this.$isClosed && !this.$waiting.includes(asked)) stream.$inContext(() => { stream.destroy(ofClient('ERR_HTTP2_GOAWAY_SESSION')) })
+    if (this.$isClosed && ![...this.$waiting].includes(asked)) stream.$inContext(() => { stream.destroy(ofClient('ERR_HTTP2_GOAWAY_SESSION')) })
     else if (this.$waiting.length > 0 || !this.$open(asked)) this.$waiting.push(asked)
   }
 
@@ -260,7 +261,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
 
   private $openWaiting (): void {
     while (this.$waiting.length > 0) {
-      const asked = this.$waiting[0]!
+      const asked = this.$waiting.first!
       if (!asked.stream.destroyed && !this.$open(asked)) return
       this.$waiting.shift()
     }
@@ -393,10 +394,10 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
         })
       }
     }
-    this.$waiting = []
+    this.$waiting = new Fifo()
     this.$carrier?.end(code)
     this.$pings.cancel()
-    for (const { callback } of this.$changes.splice(0)) callback?.(plain('ERR_HTTP2_SETTINGS_CANCEL'))
+    for (const { callback } of this.$changes.takeAll()) callback?.(plain('ERR_HTTP2_SETTINGS_CANCEL'))
     this.$leaveSocket(error)
   }
 

@@ -3,6 +3,7 @@
 import { EventEmitter } from 'node:events'
 import { getPackedSettings } from 'node:http2'
 import { inspect, type InspectOptions } from 'node:util'
+import { Fifo } from '../../fifo'
 import { Open, type Tracked } from '../../open'
 import { ControlFrame, HttpVersion } from '../../channel/codes'
 import type { Accounts, Connection, ConnectionCallbacks } from '../../server/connection'
@@ -96,7 +97,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   private $shownLocal: Http2Settings | undefined
   private $remote: Http2Settings
   /** Changes of ours that the peer has not acknowledged, oldest first. */
-  private readonly $sent: { settings: Http2Settings; callback?: SettingsCallback | undefined }[] = []
+  private readonly $sent = new Fifo<{ settings: Http2Settings; callback?: SettingsCallback | undefined }>()
   private readonly $pings: Pings
 
   constructor (

@@ -1,9 +1,11 @@
 // Writes whose bytes the connection has no room for yet, with their callbacks, oldest first.
 
+import { Fifo } from '../../fifo'
+
 type Done = (error?: Error | null) => void
 
 export class AwaitedWrites {
-  private readonly list: { left: number; bytes: number; done: Done }[] = []
+  private readonly list = new Fifo<{ left: number; bytes: number; done: Done }>()
   /** Bytes of these writes, which are with the connection and of which their writer has not heard. */
   bytes = 0
 
@@ -17,7 +19,7 @@ export class AwaitedWrites {
   onRoom (bytes: number): void {
     let left = bytes
     while (this.list.length > 0 && left > 0) {
-      const first = this.list[0]!
+      const first = this.list.first!
       const used = Math.min(left, first.left)
       first.left -= used
       left -= used
@@ -30,6 +32,6 @@ export class AwaitedWrites {
 
   end (): void {
     this.bytes = 0
-    for (const { done } of this.list.splice(0)) done()
+    for (const { done } of this.list.takeAll()) done()
   }
 }

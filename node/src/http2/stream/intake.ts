@@ -4,6 +4,7 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
+import { Fifo } from '../../fifo'
 import type { Exchange } from '../../server/exchange'
 import { later } from '../callbacks/later'
 import { isDueTo } from './reader'
@@ -11,7 +12,7 @@ import { loopTurns } from './turns'
 
 export class Intake {
   /** Bytes that arrived while the reader had no room. */
-  private held: Buffer[] = []
+  private readonly held = new Fifo<Buffer>()
   private reader: Readable | null = null
   /** Another that waits for the end, and for the bytes where the body is shared. */
   private other: Readable | null = null
@@ -117,7 +118,7 @@ export class Intake {
   /** Nothing is read any more: the bytes that are held and those that still come are given back. */
   drop (): void {
     this.isDropped = true
-    for (const chunk of this.held.splice(0)) this.take(chunk.length)
+    for (const chunk of this.held.takeAll()) this.take(chunk.length)
   }
 
   /** All has come, and the exchange is to end before it is read: what is held stays readable, and is credited now. */

@@ -13,6 +13,7 @@ pub(super) const ROWS: &[&str] = &[
     "syntax",
     "errors/near",
     "errors/nghttp2",
+    "fifo",
     "open",
     "errors/timelines",
     "errors",
