@@ -487,6 +487,20 @@ test('an answer whose trailers follow gives them when its body has been read', a
   assert.equal((await response.trailers).get('x-sum'), '5')
 })
 
+test('trailers that are asked for several times before the body has been read, of the response and of its clone, are all given', async t => {
+  const server = await versions[2].serve((_, response) => {
+    response.addTrailers({ 'x-sum': '5' })
+    response.end('x'.repeat(100_000))
+  })
+  const dispatcher = new Agent(versions[2].options)
+  t.after(async () => { await dispatcher.destroy(); await server.close() })
+  const response = await fetch(server.url, { dispatcher })
+  const clone = response.clone()
+  const asked = [response.trailers, response.trailers, clone.trailers]
+  await Promise.all([response.text(), clone.text()])
+  assert.deepEqual((await Promise.all(asked)).map(trailers => trailers.get('x-sum')), ['5', '5', '5'])
+})
+
 test('a signal that aborts behind a whole answer takes from its reader what was not read', async t => {
   const { ask } = await pair(t, versions[0])
   for (const read of [r => r.text(), r => r.json(), r => r.body.getReader().read()]) {

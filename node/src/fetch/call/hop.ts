@@ -33,13 +33,16 @@ export const kFetch = Symbol('trunkline fetch')
 /** Bytes of the body of a redirect that are read so that its connection can be used again. */
 const DISCARDED_BYTES_MAX = 128 * 1024
 
+/** The promise of the trailers of a response. */
+interface Ended { promise: Promise<HeaderList>; resolve: (list: HeaderList) => void; reject: (reason: unknown) => void }
+
 /** The base of both ways. */
 export abstract class Hop implements Feed {
   private bytes: ByteQueue | null = null
   /** Bytes of the body that have come, with their codings. */
   received = 0
   private trailing: HeaderList | null = null
-  private ended: { resolve: (list: HeaderList) => void; reject: (reason: unknown) => void } | null = null
+  private ended: Ended | null = null
   private failure: { reason: unknown } | null = null
   /** Bytes that were read of a body without a reader; null: it has one. */
   private discarded: number | null = null
@@ -60,12 +63,16 @@ export abstract class Hop implements Feed {
   /** Lets the body go, so that its connection can be used again. */
   discard (): void { this.discarded = 0 }
 
-  /** The trailers behind the body. */
+  /** The trailers behind the body, the same promise until it has ended. */
   trailers (): Promise<HeaderList> {
     if (this.trailing !== null) return Promise.resolve(this.trailing)
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
     if (this.failure !== null) return Promise.reject(this.failure.reason)
-    return new Promise((resolve, reject) => { this.ended = { resolve, reject } })
+    if (this.ended !== null) return this.ended.promise
+    const ended = {} as Ended
+    ended.promise = new Promise((resolve, reject) => { Object.assign(ended, { resolve, reject }) })
+    this.ended = ended
+    return ended.promise
   }
 
   protected pushed (chunk: Buffer, credit: boolean): void {
