@@ -79,8 +79,8 @@ const FIELDS_MAX: usize = 2048;
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct Tls {
     ca: Vec<String>,
-    /// Trusted beside the platform's roots.
-    extra_ca: Vec<String>,
+    /// The platform's roots are not trusted beside these.
+    only_given: bool,
     cert: Option<String>,
     key: Option<String>,
     insecure: bool,
@@ -305,13 +305,13 @@ impl Tls {
         if self.insecure {
             tls = tls.insecure();
         }
-        for pem in self.ca.iter().chain(&self.extra_ca) {
+        for pem in &self.ca {
             for root in certificates("ca", pem)? {
                 tls = tls.root(root);
             }
         }
-        // As in Node.js: roots that are given stand alone.
-        if !self.ca.is_empty() {
+        // As in Node.js: roots that are given stand alone, also where there are none.
+        if self.only_given {
             tls = tls.only_given_roots();
         }
         match (&self.cert, &self.key) {

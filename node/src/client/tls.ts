@@ -10,7 +10,7 @@ import { contentOfPfx, hasPfx } from '../server/tls/identity'
 export type Pem = string | Buffer | readonly (string | Buffer)[]
 
 export interface TlsOptions {
-  /** Trusted certificates in PEM. Default: the platform's roots, with NODE_EXTRA_CA_CERTS. */
+  /** Trusted certificates in PEM; an empty array: none. Default: the platform's roots, with NODE_EXTRA_CA_CERTS. */
   ca?: Pem
   /** The client's certificate chain in PEM. Default: none. */
   cert?: Pem
@@ -100,8 +100,8 @@ export function tls (connect: TlsOptions): Record<string, unknown> {
   const own = inPfx(connect) ?? { cert: pem('cert', connect.cert).join('\n') || undefined, key: keyOf(connect), roots: [] }
   const ca = pem('ca', connect.ca)
   const insecure = connect.rejectUnauthorized === false || isInsecureByEnvironment(connect)
-  const [trusted, extra] = ca.length > 0 ? [[...ca, ...own.roots], []] : [[], [...extraCa(), ...own.roots]]
-  return { ca: trusted, extraCa: extra, cert: own.cert, key: own.key, insecure, onlyVersion: onlyVersion(connect) }
+  const onlyGiven = connect.ca != null
+  return { ca: [...onlyGiven ? ca : extraCa(), ...own.roots], onlyGiven, cert: own.cert, key: own.key, insecure, onlyVersion: onlyVersion(connect) }
 }
 
 function keyOf ({ key, passphrase }: TlsOptions): string | undefined {

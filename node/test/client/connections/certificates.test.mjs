@@ -117,6 +117,8 @@ for (const [name, kind] of Object.entries(all)) {
       process.env.NODE_EXTRA_CA_CERTS = `${extraFile}`
       const got = await tried(port, {}, {})
       differs = compare(name, expected, got, 'NODE_EXTRA_CA_CERTS') || differs
+      // An empty list of roots is one: it has neither those of the platform nor those of the environment.
+      assert.notEqual((await tried(port, {}, { ca: [] })).code, 'fine', 'ca: []')
       assert.equal(differs, name in DIFFERENT, 'what does not differ is not on the list')
       assert.deepEqual((await tried(port, {}, { rejectUnauthorized: false })).code, 'fine')
     } finally {
