@@ -14,6 +14,7 @@ import { listenError } from '../server/listen/error'
 import type { ClientOptions } from '../server/tls/clients'
 import { optionsIn } from '../server/tls/context'
 import { admissionOf, checkContext, identityIn, identityOf, type ClientAuthOptions } from '../server/tls/identity'
+import { canBeAskedFor } from '../server/tls/names'
 import { policyOf, type Policy } from '../server/tls/policy'
 import { ofClient } from './client/errors'
 import { showListenError, showListening } from './channels'
@@ -233,7 +234,8 @@ export class Http2SecureServer extends serving(tls.Server, https.Server) {
     super.addContext(name, options)
     const given = optionsIn(options)
     checkContext(given, this.admission, this.policy)
-    this.compatServer.setIdentity(identityIn(given), name)
+    const identity = identityIn(given)
+    if (canBeAskedFor(name)) this.compatServer.setIdentity(identity, name)
   }
 }
 

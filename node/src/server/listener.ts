@@ -224,7 +224,11 @@ export class Listener {
    */
   setIdentity (identity: Identity, name?: string): void {
     if (!this.isKnown) return
-    this.bridge.bridge.ask('identity', { server: this.number, name, ...pem(identity) })
+    try {
+      this.bridge.bridge.ask('identity', { server: this.number, name, ...pem(identity) })
+    } catch (failure) {
+      throw errorOf(failure as Failure, false)
+    }
   }
 
   /** A number by which `choose` names this. */
