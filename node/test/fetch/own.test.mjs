@@ -626,3 +626,16 @@ test('a zstd body whose window is beyond 8 MiB is refused (RFC 9659 section 3)',
   const response = await ask('/window?log=24')
   await assert.rejects(response.bytes(), { name: 'TypeError', message: 'terminated' })
 })
+
+test('a multipart form that is cut anywhere is refused as one', async () => {
+  const whole = '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n--x--\r\n'
+  const parse = length => new Response(whole.slice(0, length), { headers: { 'content-type': 'multipart/form-data; boundary=x' } }).formData()
+  const end = whole.lastIndexOf('--') + 2
+  for (let length = 0; length < end; length++) await assert.rejects(parse(length), { name: 'TypeError', message: 'Failed to parse body as FormData.' }, `${length} bytes`)
+  for (let length = end; length <= whole.length; length++) assert.deepEqual([...await parse(length)], [['a', 'b']])
+})
+
+test('a percent sign at the end of a data URL stands for itself', async () => {
+  for (const text of ['%', 'a%', 'a%4', 'a%zz']) assert.equal(await (await fetch(`data:,${text}`)).text(), text)
+  for (const text of ['YQ%', 'YQ=%3']) await assert.rejects(fetch(`data:;base64,${text}`), ({ cause }) => cause.message === 'failed to fetch the data URL')
+})

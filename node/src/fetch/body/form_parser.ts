@@ -40,7 +40,7 @@ function parseMultipart (bytes: Buffer, mime: Mime): FormData {
   if (boundary === undefined || !BOUNDARY.test(boundary)) throw broken('its content type has no boundary')
   const form = new FormData()
   const dashes = `--${boundary}`
-  const isAt = (text: string, at: number): boolean => bytes.latin1Slice(at, at + text.length) === text
+  const isAt = (text: string, at: number): boolean => bytes.toString('latin1', at, at + text.length) === text
   let at = isAt(dashes, 0) ? 0 : behindPreamble(bytes, dashes)
   for (;;) {
     if (!isAt(dashes, at)) throw broken('a part does not begin with the boundary')

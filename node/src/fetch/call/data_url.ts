@@ -9,7 +9,7 @@ function unescaped (bytes: Buffer): Buffer {
   const made = Buffer.alloc(bytes.length)
   let length = 0
   for (let at = 0; at < bytes.length; at++) {
-    const escape = bytes[at] === PERCENT ? bytes.latin1Slice(at + 1, at + 3) : ''
+    const escape = bytes[at] === PERCENT ? bytes.toString('latin1', at + 1, at + 3) : ''
     if (/^[\da-f]{2}$/i.test(escape)) {
       made[length++] = Number.parseInt(escape, 16)
       at += 2
