@@ -265,7 +265,10 @@ export abstract class Dispatcher extends EventEmitter {
     if (ownOrigin !== null) return ownOrigin
     const { origin } = options
     if (typeof origin === 'string' && origin !== '') return origin
-    if (origin instanceof URL) return origin.origin
+    if (origin instanceof URL) {
+      if (origin.pathname !== '/' || origin.search !== '' || origin.hash !== '') throw new InvalidArgumentError('invalid url')
+      return origin.origin
+    }
     throw new InvalidArgumentError('opts.origin must be a non-empty string or URL.')
   }
 

@@ -149,7 +149,7 @@ export default {
     },
     'Agent: origins that are refused': async p => {
       const agent = p.agent()
-      for (const origin of [undefined, null, '', 5, 'x', {}, 'ftp://localhost', 'localhost:80', 'http://']) await p.settle(String(origin), agent.request({ ...get, origin }))
+      for (const origin of [undefined, null, '', 5, 'x', {}, 'ftp://localhost', 'localhost:80', 'http://', 'http://localhost:1/path', new URL('http://localhost:1/path'), new URL('http://localhost:1/?a'), new URL('http://localhost:1/#a')]) await p.settle(String(origin), agent.request({ ...get, origin }))
     },
     'BalancedPool: upstreams': async (p, { BalancedPool }) => {
       const pool = p.own(new BalancedPool(['http://localhost:1', new URL('http://localhost:2')]))
