@@ -54,6 +54,29 @@ export default programs({
     const server = await p.stage.serveH2((request, response) => { response.end('a') })
     p.log(await endOf(p, server, { keepAliveTimeout: 30, connect: { ca: cert } }))
   },
+  'ends: without close_notify, of a body that the end delimits': async p => {
+    const server = await p.stage.serveH2((request, response) => {
+      const { socket } = response
+      socket.write(`${ok('Content-Type: text/plain')}the body`, () => { socket.destroy() })
+    }, { allowHTTP1: true })
+    await p.settle('body', p.client(server.url, { connect: { ca: cert }, allowH2: false }).request(get).then(textOf))
+  },
+  'connections: of requests one after another': async (p, { Client, Pool, Agent }) => {
+    for (const Dispatcher of [Client, Pool, Agent]) {
+      const server = await p.serve((request, response) => { response.end('a') })
+      const dispatcher = p.own(Dispatcher === Agent ? new Agent() : new Dispatcher(server.url))
+      for (let request = 0; request < 6; request++) await dispatcher.request({ ...get, origin: server.url }).then(textOf)
+      p.log(Dispatcher.name, server.counts.sockets)
+    }
+  },
+  'connections: that resume a TLS session': async p => {
+    const server = await p.stage.serveH2((request, response) => { response.end('a') }, { allowHTTP1: true })
+    const resumed = []
+    server.server.on('secureConnection', socket => { resumed.push(socket.isSessionReused()) })
+    const client = p.client(server.url, { connect: { ca: cert }, allowH2: false })
+    for (let request = 0; request < 4; request++) await client.request({ ...get, reset: true }).then(textOf)
+    p.log(resumed)
+  },
   'ends: of a request that is given up': async p => {
     const server = await p.serve((request, response) => { response.write('a') })
     const client = p.client(server.url)
