@@ -137,6 +137,11 @@ export class Tunnel extends Duplex {
 
   // Methods of sockets.
 
+  /** `close` says whether it closed with an error, as that of a socket does. */
+  override emit (event: string | symbol, ...values: unknown[]): boolean {
+    return event === 'close' ? super.emit(event, this.errored !== null) : super.emit(event, ...values)
+  }
+
   /** It keeps the process alive, as long as it is open. */
   ref (): this {
     if (this.isUnreferenced) this.bridge.hold()
@@ -169,6 +174,9 @@ export class Tunnel extends Duplex {
 /** A stream of an HTTP/2 or HTTP/3 connection: what undici takes it for is said by `session`. */
 export class StreamTunnel extends Tunnel {
   readonly session = { socket: this.connection }
+
+  /** `close` of a stream says nothing. */
+  override emit (event: string | symbol, ...values: unknown[]): boolean { return Duplex.prototype.emit.call(this, event, ...values) }
 }
 
 /** The socket of a CONNECT that was refused: the body of the answer is read from it. */

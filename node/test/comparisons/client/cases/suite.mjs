@@ -77,6 +77,32 @@ export default programs({
     for (let request = 0; request < 4; request++) await client.request({ ...get, reset: true }).then(textOf)
     p.log(resumed)
   },
+  'sockets: of an upgrade and of a CONNECT, and how they closed': async p => {
+    const ends = {
+      'the server ends': (socket, peer) => { peer.end() },
+      'the server resets': (socket, peer) => { peer.resetAndDestroy() },
+      'destroyed': socket => { socket.destroy() },
+      'destroyed with an error': socket => { socket.destroy(new Error('why')) }
+    }
+    for (const [name, end] of Object.entries(ends)) {
+      for (const call of ['upgrade', 'connect']) {
+        let peer
+        const server = await p.stage.serveRaw(socket => {
+          peer = socket
+          socket.once('data', () => { socket.write(call === 'upgrade' ? 'HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n' : 'HTTP/1.1 200 OK\r\n\r\n') })
+        })
+        const { socket } = await p.client(server.url)[call]({ path: call === 'upgrade' ? '/' : 'a.test:80', protocol: 'x' })
+        socket.on('error', () => {}).resume()
+        const closed = new Promise(resolve => { socket.on('close', (...values) => { resolve(values) }) })
+        end(socket, peer)
+        p.log(call, name, await closed)
+      }
+    }
+  },
+  'calls: without a method': async p => {
+    const server = await p.serve((request, response) => { response.end(request.method) })
+    await p.settle('request', p.client(server.url).request({ path: '/' }).then(textOf))
+  },
   'ends: of a request that is given up': async p => {
     const server = await p.serve((request, response) => { response.write('a') })
     const client = p.client(server.url)
