@@ -108,9 +108,13 @@ fn as_sent(text: &str) -> Result<String, url::ParseError> {
 /// A URL as people type it for curl: without a scheme it is http, and it may have the user and the password
 /// of Basic authentication in it, which come apart.
 pub(crate) fn with_credentials(text: &str) -> Result<(Target, Option<String>), Failure> {
-    let whole = match text.contains("://") || text.is_empty() {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(format!("http://{text}")),
+    let whole = match (
+        with_two_slashes(text),
+        text.contains("://") || text.is_empty(),
+    ) {
+        (Some(written), _) => Cow::Owned(written),
+        (None, true) => Cow::Borrowed(text),
+        (None, false) => Cow::Owned(format!("http://{text}")),
     };
     let (scheme, rest) = whole.split_once("://").unwrap_or(("", text));
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -122,6 +126,19 @@ pub(crate) fn with_credentials(text: &str) -> Result<(Target, Option<String>), F
     let decoded = |text| percent_encoding::percent_decode_str(text).decode_utf8_lossy();
     let credentials = format!("{}:{}", decoded(user), decoded(password));
     Ok((target, Some(credentials)))
+}
+
+/// A URL whose scheme has one slash or three behind it, as `http:/localhost/v1` is written beside a Unix socket; `None`: it
+/// has two, or no such scheme.
+fn with_two_slashes(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once(':')?;
+    let is_scheme = ["http", "https"]
+        .iter()
+        .any(|name| scheme.eq_ignore_ascii_case(name));
+    let host = rest.trim_start_matches('/');
+    let slashes = rest.len() - host.len();
+    (is_scheme && matches!(slashes, 1 | 3) && !host.is_empty())
+        .then(|| format!("{scheme}://{host}"))
 }
 
 /// The path and query of a URL as they are written.

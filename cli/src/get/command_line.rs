@@ -187,6 +187,15 @@ impl<'a> Lines<'a> {
 
     /// --next.
     fn next(&mut self) {
+        // In front of a URL it has no effect, as with curl. Values stand behind their flags' names.
+        let mut given = self.current[self.start.len()..].iter();
+        let is_url = |argument: &OsString| {
+            let argument = argument.to_string_lossy();
+            !argument.starts_with('-') || argument.starts_with("--url=")
+        };
+        if !given.any(is_url) {
+            return;
+        }
         let line = mem::replace(&mut self.current, self.start.clone());
         self.done.push(line);
     }

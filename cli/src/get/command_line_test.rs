@@ -33,8 +33,11 @@ fn next_begins_a_command_line_and_is_no_flag_where_it_is_a_value() {
             &["trunkline|get|--data=x|a", "trunkline|get|--head|b"],
         ),
         (
-            &["get", "-s:i", "a"],
-            &["trunkline|get|--silent", "trunkline|get|--include|a"],
+            &["get", "-s:i", "a", "-S:v", "b"],
+            &[
+                "trunkline|get|--silent|--include|a|--show-error",
+                "trunkline|get|--verbose|b",
+            ],
         ),
         (
             &["get", "-d", "--next", "a"],
@@ -47,9 +50,10 @@ fn next_begins_a_command_line_and_is_no_flag_where_it_is_a_value() {
         (&["get", "-sd", "-:"], &["trunkline|get|--silent|--data=-:"]),
         (&["get", "-sd:"], &["trunkline|get|--silent|--data=:"]),
         (
-            &["get", "-O", "--next", "a"],
-            &["trunkline|get|--remote-name", "trunkline|get|a"],
+            &["get", "--url", "a", "-O", "--next", "a"],
+            &["trunkline|get|--url=a|--remote-name", "trunkline|get|a"],
         ),
+        (&["get", "--next", "a"], &["trunkline|get|a"]),
         (&["get", "--", "--next"], &["trunkline|get|--|--next"]),
     ] {
         assert_eq!(lines(arguments), expected);

@@ -19,6 +19,21 @@ use std::time::Duration;
 /// URLs at once with `-Z` where `--parallel-max` sets no other number (curl's).
 const PARALLEL_MAX: u16 = 50;
 
+/// Flags of curl for what is so in any case.
+const AS_CURL: [&str; 11] = [
+    "basic",
+    "no-keepalive",
+    "no-styled-output",
+    "proxy-basic",
+    "ssl-reqd",
+    "tcp-fastopen",
+    "tcp-nodelay",
+    "tlsv1",
+    "tlsv1.0",
+    "tlsv1.1",
+    "trace-time",
+];
+
 /// Flags of `get`. As with curl, a flag that is given twice counts as it was given last.
 #[derive(Args)]
 #[command(args_override_self = true)]
@@ -142,9 +157,9 @@ pub(crate) struct GetOptions {
     pub(super) parallel_max: u16,
     #[command(flatten)]
     pub(super) route: RouteOptions,
-    /// For command lines of curl: there is no file of settings, -u is basic authentication, and small packets are not
-    /// held back.
-    #[arg(short = 'q', long = "disable", aliases = ["basic", "tcp-nodelay", "tcp-fastopen", "no-keepalive"], action = ArgAction::Count)]
+    /// For command lines of curl: there is no file of settings, -u and -U are basic authentication, TLS is of 1.2 and newer, small
+    /// packets are not held back, and heads have no colours.
+    #[arg(short = 'q', long = "disable", aliases = AS_CURL, action = ArgAction::Count)]
     as_curl: u8,
     #[command(flatten)]
     refused: RefusedFlags,

@@ -40,6 +40,32 @@ fn names_of_flags_are_cut_and_reversed_as_with_curl() {
 }
 
 #[test]
+fn flags_for_what_is_so_in_any_case_are_taken() {
+    compare_all(
+        hello,
+        &[
+            &[
+                "--proxy-basic",
+                "-U",
+                "a:b",
+                "-x",
+                "127.0.0.1:PORT",
+                "http://a.example/",
+            ],
+            &["--tlsv1", "--tlsv1.0", "--tlsv1.1", "--ssl-reqd", "URL"],
+            &[
+                "--no-styled-output",
+                "--trace-time",
+                "--no-keepalive",
+                "URL",
+            ],
+            &["--next", "URL"],
+            &["-A", "me", "--next", "URL/a", "--next", "URL/b"],
+        ],
+    );
+}
+
+#[test]
 fn a_flag_at_the_end_of_its_line_in_a_file_takes_none_of_the_next() {
     let folder = crate::served::Folder::new("flag-of-a-line");
     let file = folder.file("flags", b"user-agent\nsilent\n");

@@ -20,6 +20,11 @@ fn an_authority_is_sent_in_one_form() {
             &["-x", "127.0.0.1:PORT", "http://a.example:80/x"],
             &["-x", "127.0.0.1:PORT", "http://a.example:/x"],
             &["http://127.0.0.1:1:/"],
+            &["http:/127.0.0.1:PORT/x"],
+            &["HTTP:///127.0.0.1:PORT/x"],
+            &["http:////127.0.0.1:PORT/x"],
+            &["http:127.0.0.1:PORT/x"],
+            &["localhost:PORT/x"],
         ],
     );
 }
