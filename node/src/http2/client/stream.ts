@@ -4,6 +4,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { Duplex } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
+import { asked } from '../callbacks/asked'
 import { checkCall, checkInteger, checkObject, isAbort, plain, streamError } from '../codes'
 import { objectOf, type Headers } from '../fields'
 import { Timer } from '../callbacks/timer'
@@ -158,7 +159,8 @@ export class ClientHttp2Stream extends Duplex {
 
   private $keep (pieces: Buffer[], length: number, done: Done): void {
     this.$touch()
-    this.$pendingWrite.keep(pieces, length, done)
+    // It is called at the end of the turn, or when there is room again: with the bodies of other requests.
+    this.$pendingWrite.keep(pieces, length, asked('WRITEWRAP', done))
     this.$owner!.$planBody(this)
   }
 
@@ -248,7 +250,7 @@ export class ClientHttp2Stream extends Duplex {
       else if (machine.refusal === Refusal.BodyLength) this.$failLength()
       owner!.$plan()
     }
-    if (this.$unsent > AT_ONCE_BYTES_MAX) this.$whenSent(() => { this.$finalized(done) })
+    if (this.$unsent > AT_ONCE_BYTES_MAX) this.$whenSent(asked('SHUTDOWNWRAP', () => { this.$finalized(done) }))
     else this.$finalized(done)
   }
 
