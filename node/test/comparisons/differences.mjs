@@ -147,6 +147,7 @@ export const differences = {
     'values: *with a line break': { reason: DANGEROUS, of: ['stream: '], programs: 9 },
     'ends: ours, an open body, behind the answer, the client: session goaway 2': 'a session closes once',
     'effects: request, the path "/*#*': { reason: FRAGMENT, programs: 3 },
+    'effects: request, the scheme "http:"': 'a scheme has no colon (RFC 3986 section 3.1), and goes without that of `url.protocol`',
     'effects: request, a content-length of 10, bytes: more, *': { reason: STREAM, of: ['session: ', 'stream: ', 'the next'], programs: 2 },
     'effects: request, one that waits for capacity when GOAWAY comes': 'a request for which there was no room has no stream to finish',
     'effects: maxOutstandingSettings 1': SETTINGS,

@@ -74,3 +74,16 @@ test('a value that no field may have does not reach the server, and ends nothing
   }
   server.close()
 })
+
+test('a scheme as `protocol` of a URL has it, with a colon, goes without it', async t => {
+  const server = http2.createServer()
+  server.on('stream', (stream, headers) => { stream.respond({ 'x-scheme': headers[':scheme'] }); stream.end() })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = new URL(`http://127.0.0.1:${server.address().port}`)
+  const client = connect(url)
+  t.after(() => { client.destroy(); server.close() })
+  const stream = client.request({ ':scheme': url.protocol })
+  const [headers] = await once(stream, 'response')
+  assert.deepEqual([headers['x-scheme'], stream.sentHeaders[':scheme']], ['http', 'http:'])
+})

@@ -17,9 +17,10 @@ function pseudoOf (value: string): string | undefined {
   return BAD_VALUE.test(bytes) ? undefined : bytes
 }
 
-/** A fragment is the client's own, and not sent (RFC 9110 section 7.1). */
-function ownPart (name: string, value: string): string {
-  const end = name === ':path' ? value.indexOf('#') : -1
+/** A fragment is the client's own, and not sent (RFC 9110 section 7.1). A scheme has no colon (RFC 3986 section 3.1): `url.protocol` has
+ * one, which is passed on by clients whose servers read over it, as those of Firebase Cloud Messaging do for firebase-admin. */
+function sentPart (name: string, value: string): string {
+  const end = name === ':path' ? value.indexOf('#') : name === ':scheme' && value.endsWith(':') ? value.length - 1 : -1
   return end < 0 ? value : value.slice(0, end)
 }
 
@@ -47,7 +48,7 @@ class HeadText {
     const isHidden = this.hidden !== undefined && this.hidden.includes(name.lower)
     if (name.isPseudo) {
       if (!this.allowsPseudo) throw invalidPseudoHeader(name.lower)
-      const one = pseudoOf(ownPart(name.lower, String(values === undefined ? value : values[0])))
+      const one = pseudoOf(sentPart(name.lower, String(values === undefined ? value : values[0])))
       if (one === undefined) this.isUnsendable = true
       else this.pseudo += `${fieldText(name, one, isHidden)}\0`
     } else if (values === undefined) this.addField(name, typeof value === 'string' ? value : String(value), isHidden)

@@ -118,6 +118,7 @@ const programs = {
   ...Object.fromEntries(['/caf\u00e9', '/\u20ac', '/\u0100', '/\u{1f600}', '/a#b', '/a?b#c', '/#', '#a', '/a%23b'].map(path => [`request, the path ${JSON.stringify(path)}`, exchange({}, {
     request: { ':path': path }, serve: (stream, headers) => { stream.on('error', () => {}); stream.respond({ 'x-path': Buffer.from(headers[':path'], 'latin1').toString('hex') }); stream.end() }
   })])),
+  'request, the scheme "http:"': exchange({}, { request: { ':scheme': 'http:' } }),
   'peerMaxConcurrentStreams 1': early(1, 5),
   'peerMaxConcurrentStreams 3': early(3, 5),
   'peerMaxConcurrentStreams, none': early(undefined, 5),
