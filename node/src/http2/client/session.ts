@@ -396,7 +396,8 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     }
     this.$waiting = new Fifo()
     this.$carrier?.end(code)
-    this.$pings.cancel()
+    // Behind the ends of the streams.
+    setImmediate(() => { this.$pings.cancel() })
     for (const { callback } of this.$changes.takeAll()) callback?.(plain('ERR_HTTP2_SETTINGS_CANCEL'))
     this.$leaveSocket(error)
   }
