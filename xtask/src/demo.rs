@@ -22,5 +22,5 @@ pub(crate) fn demo() -> Outcome {
         return Ok(());
     }
     println!();
-    node::script("demo", "bench/demo.mjs", &[])
+    node::demo()
 }

@@ -208,6 +208,17 @@ pub(crate) fn script_with(
         .envs(variables.iter().cloned()))
 }
 
+/// The client beside undici. Its packages are a few megabytes, those of all tests a gigabyte.
+pub(crate) fn demo() -> Outcome {
+    build("demo")?;
+    let origin = origin("demo")?;
+    install("node/test/demo")?;
+    let mut command = Command::new("node");
+    run(command
+        .arg(root().join("node/test/demo/demo.mjs"))
+        .env("TRUNKLINE_ORIGIN", origin))
+}
+
 /// Builds the engine's examples `origin` and, beside it, `quic_peer`; where the first lies.
 pub(crate) fn origin(profile: &str) -> Result<PathBuf, String> {
     let mut build = cargo(&["build", "--quiet", "-p", "trunkline"]);
@@ -265,7 +276,9 @@ pub(crate) fn install(package: &str) -> Outcome {
     {
         return Ok(());
     }
-    run(npm(package).args(["install", "--no-audit", "--no-fund", "--silent"]))
+    // Errors are printed; neither warnings nor the count of packages.
+    let quiet = ["install", "--no-audit", "--no-fund", "--loglevel=error"];
+    run(npm(package).args(quiet).stdout(Stdio::null()))
 }
 
 /// npm's name as the system looks it up; on Windows it is a script.
