@@ -243,6 +243,7 @@ export const differences = {
     'http2: upgrade()': 'an upgrade to anything but a WebSocket goes on HTTP/1.1',
     'http2: the controller of a handler': 'raw fields are a list on every version',
     'suite: ends: without close_notify, of a body that the end delimits': 'an end of TLS without close_notify may be that of an attacker, and a body that ends by it is not whole (RFC 9112 section 9.8)',
+    'suite: limits: maxHeaderSize, with many small fields': 'maxHeaderSize bounds all bytes of a head: undici counts those of names and values',
     'suite: calls: without a method': 'an extension: a request without a method is a GET',
     'suite: connections: of requests one after another': 'a connection whose answer has been read takes the next request: undici opens a second one',
     'suite: connections: that resume a TLS session': 'a session ticket is used once (RFC 8446 appendix C.4), and OpenSSL gives two of them with a whole handshake alone',

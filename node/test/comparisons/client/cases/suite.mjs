@@ -99,6 +99,13 @@ export default programs({
       }
     }
   },
+  'limits: maxHeaderSize, with many small fields': async p => {
+    // Names and values have 2,000 bytes, and with what is between them the head has some 3,000.
+    const server = await answering(p, ok(`Content-Length: 0\r\n${'x-ab: 1234\r\n'.repeat(250).trim()}`))
+    for (const maxHeaderSize of [1_000, 2_100, 4_000]) {
+      await p.settle(maxHeaderSize, p.client(server.url, { maxHeaderSize }).request(get).then(answer => answer.headers['x-ab'].length))
+    }
+  },
   'calls: without a method': async p => {
     const server = await p.serve((request, response) => { response.end(request.method) })
     await p.settle('request', p.client(server.url).request({ path: '/' }).then(textOf))
