@@ -26,6 +26,8 @@ const PIECE_LENGTH = 256 * 1024
 /** How long a stream may rest behind the end of its client's side: clients that send a request and end their side, as `nc -N` does, get what
  * comes in smaller distances. */
 const HALF_CLOSED_REST_SECONDS = 1
+/** How long the stream of a request that has its answer waits for a reader. */
+const SHOWN_MS = 1000
 
 /** The sources of a body's pieces. */
 type Source = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
@@ -94,6 +96,7 @@ export class Answering {
       if (isCut || incoming.isLeft) return
       const page = development ? errorPage(error, exchange.field('accept')) : null
       exchange.answer(500, page?.fields ?? '', page?.body ?? null)
+      leaveRest(incoming)
     }
     if (hook === undefined || isHooks) return last(error)
     const hooked = async (): Promise<void> => {
@@ -125,6 +128,7 @@ export class Answering {
       else {
         incoming.onFileFailedFor = fail
         exchange.answerFile(status, fields, part.path, part.offset, part.length)
+        leaveRest(incoming)
       }
     } catch (error) {
       fail(error)
@@ -166,7 +170,20 @@ function answerWhole (incoming: Incoming, status: number, fields: string, body: 
   const isQuiet = incoming.giveUp()
   const keepsLength = body === null && (exchange.isHead || status === NO_CONTENT || status === NOT_MODIFIED)
   exchange.answer(status, keepsLength ? fields : withoutLength(fields), body, isQuiet ? ResponseFlag.Quiet : 0, reason)
-  if (!isQuiet && !incoming.isReading) exchange.decline()
+  if (!isQuiet) leaveRest(incoming)
+}
+
+/** The answer is given whole: a body without a reader is declined. Otherwise its client, and on HTTP/1.1 a request behind it, would wait for ever. A stream that a program
+ * has only looked at may still be read, as by a request that waits for a connection. */
+function leaveRest (incoming: Incoming): void {
+  const { exchange } = incoming
+  if (!exchange.hasBody || exchange.received) return
+  if (!incoming.isReading) {
+    incoming.giveUp()
+    return exchange.decline()
+  }
+  if (!incoming.isOnlyShown) return
+  setTimeout(() => { if (incoming.isOnlyShown) exchange.decline() }, SHOWN_MS).unref()
 }
 
 /** An answer that sets these cookies too. */
@@ -217,6 +234,7 @@ async function pump (incoming: Incoming, encoded: Encoded, pieces: AsyncIterator
   }
   if (length !== null) checkContentLength(length, sent)
   exchange.end(await trailersOf(incoming.trailersToSend))
+  leaveRest(incoming)
   return true
 }
 

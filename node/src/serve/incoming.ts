@@ -118,6 +118,9 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
     return this.failure === null && made !== null && (made.isBeingTaken ? !this.isWhole : made.hasStream)
   }
 
+  /** Whether a program has looked at the stream of the body, and nothing reads it yet. */
+  get isOnlyShown (): boolean { return this.made?.isOnlyShown === true }
+
   /** The next piece, with the room it took given back; `null`: the end. */
   async next (): Promise<Buffer | null> {
     if (!this.isWhole && this.chunks === null) this.invite()

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import http2 from 'node:http2'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
-import { file, Response as Lean, serve } from 'trunkline'
+import { fetch as leanFetch, file, Response as Lean, serve } from 'trunkline'
 import { versions } from '../support/clients/clients.mjs'
 import { serveFor } from '../support/servers/serving.mjs'
 
@@ -200,3 +201,82 @@ test('a signal that outlives its server is let go of', async t => {
   await new Promise(setImmediate)
   assert.equal(listeners, 0)
 })
+
+/** A POST of 4 MB by a client that goes on with it behind its answer, as those of this package do not. */
+const UPLOADS = {
+  async h1 (port, path) {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    const closed = once(socket, 'close')
+    socket.write(`POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4000000\r\n\r\n`)
+    socket.write(Buffer.alloc(1_000_000))
+    const [head] = await once(socket, 'data')
+    socket.resume()
+    return { status: Number(String(head).slice(9, 12)), left: closed, write: bytes => { socket.write(Buffer.alloc(bytes)) }, close: () => { socket.destroy() } }
+  },
+  async h2 (port, path) {
+    const session = http2.connect(`http://127.0.0.1:${port}`)
+    const stream = session.request({ ':path': path, ':method': 'POST', 'content-length': '4000000' }, { endStream: false })
+    stream.on('error', () => {})
+    const left = once(stream, 'close')
+    stream.write(Buffer.alloc(1_000_000))
+    const [head] = await once(stream, 'response')
+    stream.resume()
+    return { status: head[':status'], left, write: bytes => { stream.end(Buffer.alloc(bytes)) }, close: () => { session.destroy() } }
+  }
+}
+
+for (const [name, upload] of Object.entries(UPLOADS)) {
+  for (const engine of ['inline', 'threads']) {
+    test(`${name}, ${engine}: the body of a request that has its answer is declined where nothing reads it, whatever kind of answer it is`, { timeout: 60_000 }, async t => {
+      const folder = mkdtempSync(join(tmpdir(), 'trunkline-test-'))
+      t.after(() => { rmSync(folder, { recursive: true }) })
+      const path = join(folder, 'file')
+      writeFileSync(path, 'a file')
+      const failures = t.mock.method(console, 'error', () => {})
+      const pieces = async function * () { for (const piece of ['a ', 'stream']) { yield piece; await new Promise(setImmediate) } }
+      const answers = {
+        '/text': () => new Lean('text'),
+        '/stream': () => new Lean(pieces()),
+        '/file': () => new Lean(file(path)),
+        '/failure': () => { throw new Error('on purpose') },
+        '/looked-at': request => new Lean(String(request.body === null)),
+        '/looked-at-and-stream': request => request.body && new Lean(pieces())
+      }
+      const server = serve({ hostname: '127.0.0.1', port: 0, engine, routes: { '/route': file(path) }, fetch: request => answers[new URL(request.url).pathname](request) })
+      t.after(() => server.close({ deadlineMs: 1000 }))
+      for (const path of [...Object.keys(answers), '/route']) {
+        const { status, left, close } = await upload(server.port, path)
+        assert.equal(status, path === '/failure' ? 500 : 200, path)
+        await left
+        close()
+        while (server.pendingRequests > 0) await new Promise(setImmediate)
+      }
+      assert.equal(failures.mock.callCount(), 1)
+    })
+  }
+
+  test(`${name}: a body that a handler gives on, or reads, is read behind its answer`, async t => {
+    const received = []
+    const behind = serve({ hostname: '127.0.0.1', port: 0, async fetch (request) { received.push((await request.bytes()).length); return new Lean('') } })
+    t.after(() => behind.close({ deadlineMs: 1000 }))
+    let later
+    const forwards = {
+      '/fetch': request => leanFetch(behind.url, { method: 'POST', body: request.body, duplex: 'half' }),
+      '/built-in': request => fetch(behind.url, { method: 'POST', body: request.body, duplex: 'half' }),
+      '/request': request => fetch(new Request(behind.url, request)),
+      '/clone': request => request.clone().bytes(),
+      '/reader': async request => { for await (const piece of request.body) assert.ok(piece.length > 0) }
+    }
+    const server = serve({ hostname: '127.0.0.1', port: 0, fetch (request) { later = forwards[new URL(request.url).pathname](request); return new Lean('taken') } })
+    t.after(() => server.close({ deadlineMs: 1000 }))
+    for (const path of Object.keys(forwards)) {
+      const { status, write, close } = await upload(server.port, path)
+      assert.equal(status, 200)
+      write(3_000_000)
+      await later
+      close()
+    }
+    assert.deepEqual(received, [4_000_000, 4_000_000, 4_000_000])
+  })
+}

@@ -46,6 +46,10 @@ const ofRequests = new WeakSet<ReadableStream>()
 /** Whether it is the body of a request of a server: where that is sent on, it needs no `duplex`, and the request's length is its own. */
 export function isOfRequest (stream: unknown): boolean { return stream instanceof ReadableStream && ofRequests.has(stream) }
 
+/** Those of them that another body has, which reads them when it is sent. */
+const claimed = new WeakSet<ReadableStream>()
+export function claim (stream: ReadableStream): void { if (ofRequests.has(stream)) claimed.add(stream) }
+
 export function unusable (): TypeError { return new TypeError('Body is unusable: Body has already been read') }
 
 /** The stream of a body that was read without one. */
@@ -89,6 +93,8 @@ export class Body {
 
   /** Whether its stream was asked for. */
   get hasStream (): boolean { return this.stream !== null }
+  /** Whether its stream was asked for, and nothing reads it or has it to read. */
+  get isOnlyShown (): boolean { return this.stream !== null && !this.isUnusable && !claimed.has(this.stream) }
   /** Whether it is being read, or was, without its stream. */
   get isBeingTaken (): boolean { return this.isTaken }
 
@@ -136,6 +142,8 @@ export class Body {
     const [one, other] = web.tee()
     if (isOfRequest(web)) ofRequests.add(one).add(other)
     this.stream = one
+    // The other one may be read without this one.
+    claim(one)
     // Pieces of a caller's stream are the caller's; those of ours are bytes, which `tee` copies itself.
     return new Body(this.content instanceof ReadableStream ? clonedStream(other) : other)
   }

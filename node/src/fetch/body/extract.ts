@@ -4,7 +4,7 @@
 import { PassThrough, Readable } from 'node:stream'
 import { isArrayBuffer, isGeneratorFunction } from 'node:util/types'
 import { isStream } from '../../client/prepare/body'
-import { Body, isDisturbed, type Repeatable } from './body'
+import { Body, claim, isDisturbed, type Repeatable } from './body'
 import { scalarString } from '../webidl/convert'
 import { isBlob } from '../form_data'
 import { isForm, Multipart } from './multipart'
@@ -38,6 +38,7 @@ export function extract (given: unknown, keepalive = false): Extracted {
   if (given instanceof ReadableStream) {
     if (keepalive) throw new TypeError('keepalive: a stream cannot be the body of a request that is kept alive')
     if (isDisturbed(given) || given.locked) throw new TypeError('Response body object should not be disturbed or locked')
+    claim(given)
     return { body: new Body(given as ReadableStream<Uint8Array>), type: null }
   }
   // A file of `serve`.

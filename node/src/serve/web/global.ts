@@ -2,7 +2,7 @@
 // built-in classes recognise their instances by private members, so they get a built-in request
 // made at that moment.
 
-import { isOfRequest } from '../../fetch/body/body'
+import { claim, isOfRequest } from '../../fetch/body/body'
 import { fetch as ownFetch } from '../../fetch/fetch'
 import { HeaderList } from '../../fetch/headers/header_list'
 import { fill, listOf } from '../../fetch/headers/headers'
@@ -27,6 +27,7 @@ function changesOf (init: unknown): unknown {
   if (typeof init !== 'object' || init === null || isForeign(init)) return init
   const { body, headers, duplex } = init as RequestInit & { duplex?: unknown }
   const changes: Record<string, unknown> = {}
+  if (body instanceof ReadableStream) claim(body)
   if (headers !== undefined && (isOfRequest(body) || listOf(headers)?.isReceived === true)) {
     const list = new HeaderList()
     fill(list, headers)
