@@ -55,7 +55,7 @@
 //! | `hyper-upgrade` | no | upgrades as hyper has them: axum's WebSockets under [`serve`] |
 //! | `multipart` | no | `multipart/form-data` (`RequestBuilder::multipart`) |
 //! | `opentelemetry` | no | counts of servers and clients as instruments of an OpenTelemetry meter |
-//! | `openssl-rules` | no | chains of certificates judged by OpenSSL's rules (`ClientTls::openssl_rules`) |
+//! | `openssl-rules` | no | chains of certificates judged by OpenSSL's rules (`ClientTls::openssl_rules`, `ClientCertificates::openssl_rules`) |
 //! | `qlog` | no | logs of QUIC packets, and of frames of HTTP/2 and HTTP/3 |
 //! | `tonic` | no | tonic's generated clients over a client, deadlines of gRPC, statuses of errors |
 //! | `tracing` | no | spans and events of `tracing` |

@@ -1,6 +1,6 @@
 // Certificates and keys by the options of node:tls, and the clients that they admit.
 
-import { createPrivateKey } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { completed, type ClientOptions } from './clients'
 import type { Identity, ListenTls } from '../listen/options'
@@ -40,6 +40,19 @@ function passphraseOf (key: unknown): string | undefined {
 /** A key without its passphrase. */
 function opened (key: string, passphrase: string): string {
   return createPrivateKey({ key, passphrase }).export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
+/** The key in PEM, without its passphrase. */
+function keyIn (key: unknown, common: string | undefined): string {
+  const passphrase = passphraseOf(key) ?? common
+  return passphrase === undefined ? pem(key) : opened(pem(key), passphrase)
+}
+
+/** The key of a certificate: with node:tls several have any order. */
+function keyOf (cert: unknown, { key, passphrase }: SecureContextOptions): unknown {
+  if (!Array.isArray(key) || key.length < 2) return first(key)
+  const own = new X509Certificate(pem(cert))
+  return key.find(one => own.checkPrivateKey(createPrivateKey(keyIn(one, passphrase)))) as unknown
 }
 
 /** By what node:tls says whom a server admits. */
@@ -92,10 +105,8 @@ export function identityOf (options: SecureContextOptions): Identity | undefined
     return { cert: chain(String(cert)), key }
   }
   const cert = first(options.cert)
-  const key = first(options.key)
-  if (!cert || !key) return undefined
-  const passphrase = passphraseOf(key) ?? options.passphrase
-  return { cert: chain(pem(cert)), key: passphrase === undefined ? pem(key) : opened(pem(key), passphrase) }
+  if (!cert || !first(options.key)) return undefined
+  return { cert: chain(pem(cert)), key: keyIn(keyOf(cert, options) ?? first(options.key), options.passphrase) }
 }
 
 /** The identity that a context must have. */

@@ -59,3 +59,14 @@ test('a context for a pattern that there is not is refused with what to do', asy
     await served(server, async () => { assert.deepEqual(await shown(server), []) })
   }
 })
+
+test('several keys may be in another order than their certificates', async () => {
+  const own = certificate('own', { kind: 'rsa', extensions: ['subjectAltName=DNS:localhost'] })
+  const both = { cert: [other.cert, own.cert], key: [own.key, { pem: other.key }] }
+  for (const create of [http2.createSecureServer, createSecureServer]) {
+    await served(create(both), async server => { assert.equal((await shown(server)).length, 6) })
+  }
+  // Where none is its own, node says so.
+  const { key: _, ...rest } = both
+  assert.throws(() => createSecureServer({ ...rest, cert: other.cert, key: [own.key, key] }), { code: 'ERR_OSSL_X509_KEY_VALUES_MISMATCH' })
+})
