@@ -71,6 +71,10 @@ pub(in crate::client) fn uri_and_credentials_of(
         )
     };
     let apart = standard::credentials_apart(url).map_err(unparsed)?;
+    // `http://@host` and `http://:@host` are `http://host` (WHATWG URL, section 4.4).
+    if apart.user.is_empty() && apart.password.is_empty() {
+        return uri_of(&apart.url).map(|uri| (uri, None));
+    }
     let decoded = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
     let pair = [
         decoded(&apart.user),

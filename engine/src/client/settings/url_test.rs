@@ -86,6 +86,9 @@ fn credentials_before_the_host_become_a_field_and_are_not_in_the_uri() {
             Some("a@b:p:q"),
         ),
         ("http://u:p@[::1]:80/?q", "http://[::1]/?q", Some("u:p")),
+        ("http://:p@a.example/", "http://a.example/", Some(":p")),
+        ("http://@a.example/", "http://a.example/", None),
+        ("http://:@a.example/", "http://a.example/", None),
         #[cfg(feature = "url")]
         ("http:/u:p@a.example/?q", "http://a.example/?q", Some("u:p")),
     ] {
