@@ -384,6 +384,24 @@ fn the_total_timeout_goes_over_redirects_and_pauses() {
 }
 
 #[test]
+fn a_time_that_has_passed_is_a_timeout_and_nothing_is_sent() {
+    run(async {
+        let site = site(Speaks::Plain);
+        let client = site.client().build().unwrap();
+        let passed = Duration::from_secs(1).saturating_sub(Duration::from_secs(2));
+        let request = client.get(site.url("/")).timeout(passed);
+        let error = request.send().await.unwrap_err();
+        assert!(error.is_timeout() && !error.is_config(), "{error:?}");
+        assert_eq!(site.seen.requests(), 0);
+        let short = client.get(site.url("/")).timeout(Duration::from_nanos(1));
+        let error = short.send().await.unwrap_err();
+        assert!(error.is_timeout() && !error.is_config(), "{error:?}");
+        let zero = client.get(site.url("/")).queue_timeout(passed);
+        assert!(zero.send().await.unwrap_err().is_config());
+    });
+}
+
+#[test]
 fn requests_of_other_crates_follow_the_policies_too() {
     run(async {
         let site = site(Speaks::Tls);

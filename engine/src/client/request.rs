@@ -33,7 +33,7 @@ use super::settings::url;
 use crate::body::Body;
 use crate::body::window::Wanted;
 use crate::config::within;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind, Fault, Retry};
 use follow_up::FollowUp;
 use http::header::{AUTHORIZATION, EXPECT, HeaderName, PROXY_AUTHORIZATION};
 use http::request::Parts;
@@ -115,7 +115,8 @@ impl RequestBuilder {
         self.on_interim = Some(Arc::new(call));
         self
     }
-    /// How long all of it may take, in place of the client's setting.
+    /// How long all of it may take, in place of the client's setting. Zero, as of a deadline that has passed, is a timeout
+    /// at once, and nothing is sent.
     pub fn timeout(mut self, total: Duration) -> Self {
         self.total = Some(total);
         self
@@ -208,6 +209,9 @@ impl fmt::Debug for RequestBuilder {
     }
 }
 
+/// The shortest wait in line that can be asked for.
+const QUEUE_TIMEOUT_MIN: Duration = Duration::from_millis(1);
+
 /// Settings that only [`RequestBuilder`] can make.
 pub(super) struct RequestExtensions {
     on_interim: Option<OnInterim>,
@@ -217,18 +221,6 @@ pub(super) struct RequestExtensions {
     queue: Option<Duration>,
     rank: Rank,
     wanted: Wanted,
-}
-
-impl RequestExtensions {
-    fn unusable_time(&self) -> Option<(&'static str, Duration)> {
-        let times = [("timeout", self.total), ("queue_timeout", self.queue)];
-        let times = times
-            .into_iter()
-            .filter_map(|(name, time)| Some((name, time?)));
-        times
-            .into_iter()
-            .find(|(_, time)| *time < Duration::from_millis(1))
-    }
 }
 
 /// Sends a request, and what follows from its response by the client's policies.
@@ -252,12 +244,17 @@ pub(super) fn send(
         // A request made elsewhere says it by an extension.
         rank: parts.extensions.get().copied().unwrap_or_default(),
     });
-    if let Some((name, time)) = extra.unusable_time() {
+    if let Some(queue) = extra.queue.filter(|queue| *queue < QUEUE_TIMEOUT_MIN) {
         return failed(Error::config(format!(
-            "{name} is {time:?}; it must be at least 1 ms"
+            "queue_timeout is {queue:?}; it must be at least {QUEUE_TIMEOUT_MIN:?}"
         )));
     }
     let total = extra.total.or(settings.timeouts.total);
+    if total.is_some_and(|total| total.is_zero()) {
+        let late = Error::new(ErrorKind::Timeout, Fault::Us, Retry::Safe);
+        let late = late.with_text("the request's total time had passed before it was sent");
+        return failed(late.with_url(&parts.uri));
+    }
     extra.total_until = total.map(|total| Instant::now() + within(total));
     // RFC 9110 section 10.1.1: until the 100 has come its source is not asked.
     if !parts.headers.contains_key(EXPECT) {
