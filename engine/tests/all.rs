@@ -23,6 +23,7 @@ mod client_pool;
 mod client_proxy;
 mod client_request;
 mod client_retry;
+mod client_runtimes;
 mod client_stress;
 mod client_timeline;
 mod client_tls;

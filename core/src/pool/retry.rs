@@ -5,8 +5,8 @@
 //! processed: only where RFC 9110 section 9.2.2 makes a repetition harmless. Either the request was
 //! lost with its connection after it was written: then only when the connection had worked before
 //! (the usual race with a peer that closes an idle connection), and only if the user allows it. Or it was
-//! pipelined behind a request whose response was not complete. Or the peer asked for a repetition over
-//! HTTP/1.1. **C**, everything else: never.
+//! pipelined behind a request whose response was not complete. Or we ended the connection. Or the peer asked
+//! for a repetition over HTTP/1.1. **C**, everything else: never.
 //!
 //! A budget bounds the retries of a failing origin to a tenth of its traffic plus a burst. Requests
 //! returned once by a GOAWAY are free, and so are those that were never sent on a connection that had
@@ -81,6 +81,8 @@ pub enum Cause {
         /// The connection had answered something before.
         reused: bool,
     },
+    /// We ended the connection under it, before any byte of the response: its task was dropped.
+    Abandoned,
     /// Anything else.
     Failed,
 }
@@ -157,11 +159,15 @@ pub fn classify(loss: &Loss, lost_too: bool) -> RetryClass {
         Cause::Lost { reused: true } if lost_too && loss.idempotent => RetryClass::Harmless,
         // A pipelined request that the connection ended in front of: its user allows it by pipelining.
         Cause::Behind if loss.idempotent => RetryClass::Harmless,
+        // The peer has no part in it.
+        Cause::Abandoned if loss.idempotent => RetryClass::Harmless,
         // The peer asks for it, over another version.
         Cause::Http1Required { unprocessed: false } if loss.idempotent => RetryClass::Harmless,
-        Cause::Behind | Cause::Lost { .. } | Cause::Http1Required { .. } | Cause::Failed => {
-            RetryClass::Never
-        }
+        Cause::Behind
+        | Cause::Lost { .. }
+        | Cause::Abandoned
+        | Cause::Http1Required { .. }
+        | Cause::Failed => RetryClass::Never,
     }
 }
 
@@ -196,7 +202,13 @@ impl RetryBudget {
         let once = matches!(loss.cause, Cause::TooEarly | Cause::ExpectationFailed);
         // Each connection that ends costs the request at its front, which the bounds below are for.
         let is_of_front = loss.cause == Cause::Behind;
-        if once || is_of_front || matches!(loss.cause, Cause::NeverSent { unused: false, .. }) {
+        // No peer has a part in it.
+        let is_ours = loss.cause == Cause::Abandoned;
+        if once
+            || is_ours
+            || is_of_front
+            || matches!(loss.cause, Cause::NeverSent { unused: false, .. })
+        {
             return Retry::After(Duration::ZERO);
         }
         let is_unsent = matches!(loss.cause, Cause::NeverSent { .. });

@@ -90,6 +90,25 @@ fn the_table_of_retry_classes() {
             Never,
         ),
         (
+            "a GET whose connection we ended",
+            Loss {
+                cause: Cause::Abandoned,
+                ..lost
+            },
+            false,
+            Harmless,
+        ),
+        (
+            "a POST whose connection we ended",
+            Loss {
+                cause: Cause::Abandoned,
+                idempotent: false,
+                ..lost
+            },
+            true,
+            Never,
+        ),
+        (
             "a GET that failed otherwise",
             Loss {
                 cause: Cause::Failed,

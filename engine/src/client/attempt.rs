@@ -34,6 +34,7 @@ use std::future::Future;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+use tokio::runtime::Id;
 use trunkline_core::h1;
 use trunkline_core::pool::{
     AttemptId, Capacity, FailureScope, Multiplexing, Origin, Protocols, Scheme,
@@ -46,7 +47,7 @@ pub(in crate::client) fn spawn(
     origin: Origin,
     attempt: AttemptId,
 ) {
-    tasks.spawn_connection(run(dispatch, origin, attempt));
+    tasks.spawn_connection(run(dispatch, origin, attempt, tasks.runtime()));
 }
 
 /// Opens a connection and runs it to its end. Holds the client only while it reports to it, so that
@@ -55,6 +56,7 @@ fn run(
     dispatch: &Arc<Dispatch>,
     origin: Origin,
     attempt: AttemptId,
+    runtime: Option<Id>,
 ) -> impl Future<Output = ()> + Send + use<> {
     let settings = Arc::clone(&dispatch.settings);
     let start = Start {
@@ -69,6 +71,7 @@ fn run(
         origin,
         settings,
         began: Instant::now(),
+        runtime,
     };
     async move {
         match establish_in_time(&answer.settings, &answer.origin, start).await {
@@ -101,6 +104,8 @@ struct AttemptReport {
     origin: Origin,
     settings: Arc<Settings>,
     began: Instant,
+    /// The runtime of the task.
+    runtime: Option<Id>,
 }
 
 impl AttemptReport {
@@ -114,6 +119,7 @@ impl AttemptReport {
             origin,
             settings,
             began,
+            runtime,
         } = self;
         let (dispatch, attempt) = owed.clone()?;
         let client = dispatch.upgrade()?;
@@ -152,6 +158,7 @@ impl AttemptReport {
         let raced = is_undecided.then(|| origin.clone());
         let connection = ConnectionTask::new(io, used, id, handle, dispatch, settings, capacity);
         let connection = connection
+            .on_runtime(*runtime)
             .asking_system(Socket::unanswered)
             .begun_early(is_early);
         Some((
@@ -188,9 +195,19 @@ impl AttemptReport {
 
 impl Drop for AttemptReport {
     fn drop(&mut self) {
-        self.fail(Error::cancelled(
-            "the runtime that opened the connection is gone",
-        ));
+        let Some((dispatch, attempt)) = self.owed.take() else {
+            return;
+        };
+        let error = Error::cancelled("the runtime that opened the connection is gone");
+        if let Some(listener) = &self.settings.listener {
+            listener.failed(&self.origin, &error);
+        }
+        if let Some(dispatch) = dispatch.upgrade() {
+            dispatch.attempt_dropped(attempt, error, self.runtime);
+        }
+        if let Some(listener) = &self.settings.listener {
+            listener.requests_failed(&self.origin);
+        }
     }
 }
 

@@ -25,6 +25,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Id;
 use trunkline_core::error::{Closed, H2Code};
 use trunkline_core::pool::{Capacity, ConnectionId, Health, Origin, Standing};
 use tunnel::ClientTunnel;
@@ -84,6 +85,10 @@ pub(super) struct ConnectionTask<S> {
     was_early: bool,
     /// Its peer was given up: why.
     given_up: Option<&'static str>,
+    /// The runtime of its task.
+    runtime: Option<Id>,
+    /// A response was handed over in this turn.
+    has_completed: bool,
     /// It was looked at before a request goes onto a connection that rested.
     looked: bool,
     stop: Option<Stop>,
@@ -142,6 +147,8 @@ impl<S> ConnectionTask<S> {
             ask_system: None,
             was_early: false,
             given_up: None,
+            runtime: None,
+            has_completed: false,
             looked: false,
             stop: None,
             round_trip: None,
@@ -210,6 +217,7 @@ impl<S> ConnectionTask<S> {
 impl<S> Drop for ConnectionTask<S> {
     fn drop(&mut self) {
         self.leave();
+        self.lose_all();
     }
 }
 

@@ -5,14 +5,14 @@ use super::exchange::{Exchange, Outgoing};
 use super::settings::Settings;
 use super::settings::origin::RecentOrigins;
 use crate::driver::signals::{Signals, Stop};
-use crate::driver::timer;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use crate::metrics::client::ClientVersionMetrics;
 use crate::metrics::client::counters::ConnectionCounts;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::runtime::Id;
 use tokio::sync::Notify;
 use trunkline_core::credit::BudgetShare;
 use trunkline_core::limits::Config;
@@ -32,7 +32,7 @@ pub(super) mod tasks;
 
 pub(super) use back::random;
 use prewarm::Warmer;
-use tasks::Tasks;
+use tasks::{Runtimes, Tasks};
 
 /// The slot number that stands for "look into your inbox" in a connection's notes.
 pub(super) const INBOX: u32 = u32::MAX;
@@ -55,6 +55,11 @@ impl TaskHandle {
     pub(super) fn is_empty(&self) -> bool {
         let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         inbox.is_empty()
+    }
+    /// A request of another runtime than this was dispatched.
+    pub(super) fn has_of_others(&self, runtime: Option<Id>) -> bool {
+        let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        inbox.iter().any(|request| request.runtime != runtime)
     }
     /// Takes what was dispatched into `requests`, which is empty.
     #[allow(
@@ -92,7 +97,7 @@ struct State {
     machine_config: Arc<Config>,
     /// When the watching task looks next; `None`: there is no such task.
     alarm_at: Option<Instant>,
-    tasks: Option<Tasks>,
+    runtimes: Runtimes,
     /// Calls that wait for connections to be warm.
     warmers: Vec<Warmer>,
 }
@@ -111,12 +116,14 @@ struct Effects {
     watch: Option<Tasks>,
     notify_alarm: bool,
     tasks: Option<Tasks>,
+    /// A runtime that has dropped a task: nothing starts there.
+    ended: Option<Id>,
 }
 
 impl Dispatch {
     pub(super) fn new(settings: Settings, pool: PoolConfig, connect: Connect) -> Self {
         let machine_config = settings.config.freeze(pool.pipelining);
-        let tasks = settings.spawner.clone().map(Tasks::Given);
+        let runtimes = Runtimes::new(settings.spawner.clone());
         let budget_share = BudgetShare::new(settings.config.windows.memory_budget);
         Self {
             budget_share,
@@ -129,7 +136,7 @@ impl Dispatch {
                 past: Box::default(),
                 machine_config,
                 alarm_at: None,
-                tasks,
+                runtimes,
                 warmers: Vec::new(),
             }),
             alarm: Arc::new(Notify::new()),
@@ -137,8 +144,9 @@ impl Dispatch {
     }
 
     /// Submits a request. Its exchange gets the ticket before any other thread can use it.
-    pub(super) fn submit(self: &Arc<Self>, now: Instant, request: Box<Outgoing>) {
+    pub(super) fn submit(self: &Arc<Self>, now: Instant, mut request: Box<Outgoing>) {
         let mut state = self.lock();
+        request.runtime = state.runtimes.note_current();
         let exchange = Arc::clone(&request.exchange);
         let origin = Arc::clone(&request.origin);
         let limit = request.wait_limit();
@@ -258,8 +266,21 @@ impl Dispatch {
 
     /// Turns actions into effects, releases the lock, and runs the effects. `error` is the cause of
     /// a failed attempt, where one was just reported.
-    fn finish(self: &Arc<Self>, mut state: MutexGuard<'_, State>, error: Option<Arc<Error>>) {
-        let mut effects = Effects::default();
+    fn finish(self: &Arc<Self>, state: MutexGuard<'_, State>, error: Option<Arc<Error>>) {
+        self.finish_leaving(state, error, None);
+    }
+
+    /// As [`finish`](Self::finish), with nothing started on the runtime `ended`, which may be the caller's.
+    fn finish_leaving(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State>,
+        error: Option<Arc<Error>>,
+        ended: Option<Id>,
+    ) {
+        let mut effects = Effects {
+            ended,
+            ..Effects::default()
+        };
         while let Some(action) = state.pool.poll_action() {
             match action {
                 Action::Dispatch {
@@ -329,8 +350,7 @@ impl Dispatch {
             request.fail(&self.settings.counts, failure(why, error.as_ref()));
         }
         if let Some(tasks) = effects.watch {
-            let (weak, alarm) = (Arc::downgrade(self), Arc::clone(&self.alarm));
-            tasks.spawn(watch(weak, alarm));
+            tasks::watch_deadlines(&tasks, self);
         }
         if effects.notify_alarm {
             self.alarm.notify_one();
@@ -372,32 +392,6 @@ impl fmt::Debug for Dispatch {
     }
 }
 
-impl State {
-    /// Plans a wake-up for the pool's next deadline.
-    fn plan_alarm(&mut self, effects: &mut Effects) {
-        if !effects.opens.is_empty() || self.tasks.is_none() {
-            Tasks::find(&mut self.tasks);
-            effects.tasks.clone_from(&self.tasks);
-        }
-        let Some(deadline) = self.pool.next_deadline() else {
-            return;
-        };
-        match self.alarm_at {
-            Some(at) if at <= deadline => {}
-            Some(_) => {
-                self.alarm_at = Some(deadline);
-                effects.notify_alarm = true;
-            }
-            None => {
-                effects.watch.clone_from(&self.tasks);
-                if effects.watch.is_some() {
-                    self.alarm_at = Some(deadline);
-                }
-            }
-        }
-    }
-}
-
 impl Effects {
     fn put(&mut self, handle: &Arc<TaskHandle>, request: Box<Outgoing>) {
         let mut inbox = handle.inbox.lock().unwrap_or_else(PoisonError::into_inner);
@@ -414,34 +408,6 @@ impl Effects {
     fn knows(&self, handle: &Arc<TaskHandle>) -> bool {
         let is = |other: &Arc<TaskHandle>| Arc::ptr_eq(other, handle);
         self.first.as_ref().is_some_and(is) || self.more.iter().any(is)
-    }
-}
-
-/// Looks at the pool when a deadline is due, until the client is gone.
-async fn watch(dispatch: Weak<Dispatch>, alarm: Arc<Notify>) {
-    let mut guard = WatchGuard(dispatch);
-    while let Some(dispatch) = guard.0.upgrade() {
-        let next = dispatch.handle_timeout();
-        drop(dispatch);
-        let Some(next) = next else {
-            guard.0 = Weak::new();
-            return;
-        };
-        tokio::select! {
-            () = timer::sleep_until(next.into()) => {}
-            () = alarm.notified() => {}
-        }
-    }
-}
-
-/// A watching task that its runtime drops must not be taken for one that watches.
-struct WatchGuard(Weak<Dispatch>);
-
-impl Drop for WatchGuard {
-    fn drop(&mut self) {
-        if let Some(dispatch) = self.0.upgrade() {
-            dispatch.lock().alarm_at = None;
-        }
     }
 }
 

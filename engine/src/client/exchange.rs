@@ -19,6 +19,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
+use tokio::runtime::Id;
 use trunkline_core::http::idempotence::{is_idempotent, may_be_early, may_be_pipelined};
 use trunkline_core::http::{RequestHead, StreamId, Version};
 use trunkline_core::inspect::StreamWait;
@@ -37,6 +38,8 @@ pub(super) struct Outgoing {
     /// The listener of the outcome, where no future waits for it. Taken when the response is
     /// delivered.
     pub(super) listener: Option<Box<dyn ExchangeListener>>,
+    /// The runtime that it was sent in.
+    pub(super) runtime: Option<Id>,
     /// Its place in line.
     pub(super) rank: Rank,
     pub(super) wanted: Wanted,
@@ -100,6 +103,7 @@ impl Outgoing {
             body,
             on_interim: None,
             listener: None,
+            runtime: None,
             rank: Rank::default(),
             wanted: Wanted::default(),
             announced_on: None,
@@ -235,9 +239,9 @@ impl Drop for Outgoing {
     fn drop(&mut self) {
         // Only the first outcome counts: after a response this does nothing.
         if self.listener.is_some() {
-            self.complete_failed(lost());
+            self.complete_failed(lost(self.tries > 0));
         } else {
-            self.exchange.complete_lost();
+            self.exchange.complete_lost(self.tries > 0);
         }
     }
 }
@@ -271,9 +275,13 @@ pub(super) struct Patience {
     pub(super) body: Option<Duration>,
 }
 
-/// The error of a request whose task is dropped.
-fn lost() -> Error {
-    Error::cancelled("the request was given up: its task or its runtime is gone")
+/// The error of a request whose task is dropped. `was_sent`: it was on a connection.
+fn lost(was_sent: bool) -> Error {
+    let error = Error::cancelled("the request was given up: its task or its runtime is gone");
+    match was_sent {
+        true => error.with_processing_possible().with_was_sent(true),
+        false => error,
+    }
 }
 
 /// Where a response arrives.
@@ -390,9 +398,9 @@ impl Exchange {
             waker.wake();
         }
     }
-    fn complete_lost(&self) {
+    fn complete_lost(&self, was_sent: bool) {
         if !self.lock().completed {
-            self.complete(Err(lost()));
+            self.complete(Err(lost(was_sent)));
         }
     }
     fn lock(&self) -> MutexGuard<'_, State> {

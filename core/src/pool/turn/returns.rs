@@ -150,7 +150,11 @@ impl<R> Pool<R> {
                     }
                 }
             }
-            Cause::GoneAway | Cause::NeverSent { .. } | Cause::Behind | Cause::Lost { .. } => {
+            Cause::GoneAway
+            | Cause::NeverSent { .. }
+            | Cause::Behind
+            | Cause::Lost { .. }
+            | Cause::Abandoned => {
                 if let Some(connection) = self.connections.get_mut(from)
                     && let Some(state) = self.origins.get_mut(connection.origin)
                 {

@@ -1,11 +1,15 @@
-//! The error of a connection that ended, for the requests that it leaves behind.
+//! The end of a connection: its error, and the requests that it leaves behind, which are sent again or failed.
 
 use super::ConnectionTask;
+use super::entry::{ExchangeEntry, Incoming};
+use crate::client::exchange::Early;
 use crate::driver::signals::Stop;
 use crate::error::{Error, ErrorKind};
 use crate::tls::refusal_in;
 use std::time::Instant;
+use tokio::runtime::Id;
 use trunkline_core::error::{Closed, H2Code};
+use trunkline_core::pool::{Cause, Loss, NoRetry};
 
 impl<S> ConnectionTask<S> {
     /// After the requests that were dispatched before have started: they may be the last of the
@@ -60,5 +64,78 @@ impl<S> ConnectionTask<S> {
             None => error,
         };
         error.with_shared_source(failure)
+    }
+}
+
+impl<S> ConnectionTask<S> {
+    /// Sets the runtime of its task, which may end before the client does.
+    pub(in crate::client) fn on_runtime(mut self, runtime: Option<Id>) -> Self {
+        self.runtime = runtime;
+        self
+    }
+
+    pub(super) fn loss(&self, entry: &ExchangeEntry, cause: Cause) -> Loss {
+        Loss {
+            cause,
+            tries: entry.request.tries,
+            replayable: entry.is_replayable(),
+            idempotent: entry.request.is_idempotent(),
+        }
+    }
+
+    /// Sends a lost request again if the pool allows it; otherwise fails it with `error`.
+    pub(super) fn give_back(
+        &mut self,
+        now: Instant,
+        mut entry: ExchangeEntry,
+        loss: Loss,
+        error: Error,
+    ) {
+        let Some(dispatch) = self.dispatch.upgrade() else {
+            return entry.fail(self.id, &self.settings.counts, error);
+        };
+        if !loss.replayable {
+            dispatch.note_loss(now, &entry.request.origin, self.id, loss.cause);
+            return entry.fail(self.id, &self.settings.counts, error);
+        }
+        if !entry.request.exchange.detach() {
+            return;
+        }
+        entry.note_end(self.id, &error);
+        entry.request.body.rewind();
+        if loss.cause == Cause::TooEarly {
+            entry.request.early = Early::Never;
+        }
+        entry.request.perhaps_processed |= matches!(
+            loss.cause,
+            Cause::Lost { .. } | Cause::Behind | Cause::Abandoned
+        );
+        if let Err((request, why)) = dispatch.give_back(now, entry.request, self.id, loss) {
+            let error = match why {
+                NoRetry::Budget => error.with_note("; too many retries for its origin"),
+                NoRetry::Class | NoRetry::Tries => error,
+            };
+            request.fail(&self.settings.counts, error);
+        }
+    }
+
+    /// The runtime of the task drops it: requests without a response are lost with the connection.
+    /// Streamed responses end with their receivers.
+    pub(super) fn lose_all(&mut self) {
+        if self.settings.spawner.is_some() {
+            return;
+        }
+        let now = Instant::now();
+        for slot in 0..self.slots.slots() {
+            let Some(entry) = self.slots.remove(slot) else {
+                continue;
+            };
+            if !matches!(entry.incoming, Incoming::Awaited) {
+                continue;
+            }
+            let loss = self.loss(&entry, Cause::Abandoned);
+            let error = Error::cancelled("the runtime that the connection was opened on is gone");
+            self.give_back(now, entry, loss, error.with_processing_possible());
+        }
     }
 }

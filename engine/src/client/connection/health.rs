@@ -188,17 +188,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     }
 
     /// Whether requests wait for one more read of an HTTP/1.1 connection that rested: the peer may
-    /// have closed it unnoticed, and a request written to it would be lost.
+    /// have closed it unnoticed, and a request written to it would be lost. So do requests of other runtimes behind
+    /// a response that may end this one, as the last of a test or of `block_on`.
     pub(super) fn looks_first(&mut self, cx: &mut Context<'_>, now: Instant) -> bool {
         let rested = match self.io.read_at() {
             Some(at) => now.saturating_duration_since(at) >= self.settings.health.rested,
             None => false,
         };
         let is_h1 = matches!(self.io.machine, Machine::H1(_));
-        if !is_h1 || !rested || self.slots.len() > 0 || std::mem::take(&mut self.looked) {
+        let may_end = std::mem::take(&mut self.has_completed) && self.runtime.is_some();
+        if !(is_h1 && rested || may_end) || self.slots.len() > 0 || std::mem::take(&mut self.looked)
+        {
             return false;
         }
-        if self.handle.is_empty() {
+        let waits = match is_h1 && rested {
+            true => !self.handle.is_empty(),
+            false => self.handle.has_of_others(self.runtime),
+        };
+        if !waits {
             return false;
         }
         self.looked = true;

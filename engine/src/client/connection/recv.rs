@@ -6,7 +6,7 @@ use super::ConnectionTask;
 use super::entry::{ExchangeEntry, Incoming, Upload};
 use super::receiver::Receiver;
 use crate::body::Body;
-use crate::client::exchange::{Early, compose};
+use crate::client::exchange::compose;
 use crate::error::Error;
 use bytes::Bytes;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::{Closed, H2Code};
 use trunkline_core::h1;
 use trunkline_core::http::{Event, Fields, Reset, ResponseHead, StreamId, Token, Version};
-use trunkline_core::pool::{Cause, Loss, NoRetry, Protocols};
+use trunkline_core::pool::{Cause, Protocols};
 
 /// A body up to this size that came whole with its head is handed over whole: no pipe, no notes.
 const WHOLE_BYTES_MAX: usize = 16 * 1024;
@@ -196,48 +196,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.give_back(now, entry, loss, error);
     }
 
-    pub(super) fn loss(&self, entry: &ExchangeEntry, cause: Cause) -> Loss {
-        Loss {
-            cause,
-            tries: entry.request.tries,
-            replayable: entry.is_replayable(),
-            idempotent: entry.request.is_idempotent(),
-        }
-    }
-
-    /// Sends a lost request again if the pool allows it; otherwise fails it with `error`.
-    pub(super) fn give_back(
-        &mut self,
-        now: Instant,
-        mut entry: ExchangeEntry,
-        loss: Loss,
-        error: Error,
-    ) {
-        let Some(dispatch) = self.dispatch.upgrade() else {
-            return entry.fail(self.id, &self.settings.counts, error);
-        };
-        if !loss.replayable {
-            dispatch.note_loss(now, &entry.request.origin, self.id, loss.cause);
-            return entry.fail(self.id, &self.settings.counts, error);
-        }
-        if !entry.request.exchange.detach() {
-            return;
-        }
-        entry.note_end(self.id, &error);
-        entry.request.body.rewind();
-        if loss.cause == Cause::TooEarly {
-            entry.request.early = Early::Never;
-        }
-        entry.request.perhaps_processed |= matches!(loss.cause, Cause::Lost { .. } | Cause::Behind);
-        if let Err((request, why)) = dispatch.give_back(now, entry.request, self.id, loss) {
-            let error = match why {
-                NoRetry::Budget => error.with_note("; too many retries for its origin"),
-                NoRetry::Class | NoRetry::Tries => error,
-            };
-            request.fail(&self.settings.counts, error);
-        }
-    }
-
     /// Fails the exchanges that are still open after the machine has reported the end of each
     /// stream.
     fn fail_all(&mut self, closed: Closed) {
@@ -319,6 +277,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     }
 
     fn complete_future(&mut self, slot: u32, head: ResponseHead, body: Body) {
+        self.has_completed = true;
         self.apply_alternative(slot, &head);
         let datagrams = self.datagrams_of_answer(slot, head.status);
         let version = self.io.machine.version();

@@ -1,4 +1,4 @@
-//! Hands requests that a connection gave back to the pool again.
+//! Hands requests that a connection gave back to the pool again, and attempts that were dropped.
 
 use super::Dispatch;
 use crate::client::exchange::Outgoing;
@@ -6,9 +6,32 @@ use crate::error::{Error, ErrorKind};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::Instant;
-use trunkline_core::pool::{Cause, ConnectionId, Loss, NoRetry, Origin, Return};
+use tokio::runtime::Id;
+use trunkline_core::pool::{
+    AttemptId, Cause, ConnectionId, FailureScope, Loss, NoRetry, Origin, Return,
+};
 
 impl Dispatch {
+    /// The runtime of an attempt has dropped it: another one begins on another runtime, unless no other is known.
+    pub(in super::super) fn attempt_dropped(
+        self: &Arc<Self>,
+        attempt: AttemptId,
+        error: Error,
+        runtime: Option<Id>,
+    ) {
+        let mut state = self.lock();
+        let error = Arc::new(error);
+        state.leave_runtime(runtime);
+        let scope = match runtime.and(state.runtimes.latest()) {
+            Some(_) => FailureScope::None,
+            None => FailureScope::All,
+        };
+        let now = Instant::now();
+        state.pool.handle_attempt_failed(now, attempt, scope);
+        state.notify_prewarmers(attempt, Some(&error));
+        self.finish_leaving(state, Some(error), runtime);
+    }
+
     /// Hands a request in again of which `avoid` has sent nothing. `unused`: how that connection
     /// ended, if it has answered nothing in its life.
     pub(in super::super) fn resubmit(
