@@ -5,6 +5,7 @@ use super::Sockets;
 use crate::driver::timer;
 use crate::error::Error;
 use crate::server::worker::after;
+use socket2::{Domain, SockAddr, Socket, Type};
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -18,6 +19,8 @@ use tokio::io::AsyncReadExt as _;
 const TRANSFER: Duration = Duration::from_secs(10);
 /// How long the next process may take from its sockets to its first request.
 const START: Duration = Duration::from_secs(60);
+/// Processes that wait for the sockets while one has them.
+const BACKLOG: i32 = 16;
 /// Between a process that did not come to serve and the wait for the next.
 const PAUSE: Duration = Duration::from_millis(50);
 /// The line of a process that serves on all of the sockets.
@@ -91,10 +94,10 @@ impl SuccessorListener {
         let path = path.as_ref();
         let new = PathBuf::from(format!("{}.{}", path.display(), std::process::id()));
         let listen = || -> io::Result<Self> {
-            let listener = UnixListener::bind(&new)?;
-            listener.set_nonblocking(true)?;
-            // A process that can connect can have the sockets: its owner's alone.
-            fs::set_permissions(&new, fs::Permissions::from_mode(0o600))?;
+            let socket = private_socket(&new)?;
+            socket.set_nonblocking(true)?;
+            socket.listen(BACKLOG)?;
+            let listener = socket.into();
             fs::rename(&new, path)?;
             Ok(Self {
                 listener,
@@ -173,6 +176,16 @@ impl Drop for SuccessorListener {
     }
 }
 
+/// A socket at `path` that does not listen yet, to which its owner alone may connect: a process that can connect can have
+/// the sockets.
+fn private_socket(path: &Path) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.bind(&SockAddr::unix(path)?)?;
+    // No process can connect before the socket listens.
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    Ok(socket)
+}
+
 /// Blocks.
 fn give(stream: UnixStream, mut all: Vec<Sockets>) -> io::Result<(UnixStream, Vec<Sockets>)> {
     let more = all
@@ -211,3 +224,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     let file = fs::symlink_metadata(path)?;
     Ok((file.dev(), file.ino()))
 }
+
+#[cfg(test)]
+#[path = "upgrade_test.rs"]
+mod upgrade_test;
