@@ -11,16 +11,17 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 
 /// How long the sockets may take to be sent and received.
 const TRANSFER: Duration = Duration::from_secs(10);
-/// How long the next process may take from its sockets to its first request.
+/// How long the next process may take from its sockets to its first request before this one says so.
 const START: Duration = Duration::from_secs(60);
 /// Processes that wait for the sockets while one has them.
-const BACKLOG: i32 = 16;
+const BACKLOG: i32 = 128;
 /// Between a process that did not come to serve and the wait for the next.
 const PAUSE: Duration = Duration::from_millis(50);
 /// The line of a process that serves on all of the sockets.
@@ -83,6 +84,8 @@ pub struct SuccessorListener {
     file: (u64, u64),
     /// The stream of the last process that connected. It reads the UDP sockets when this is closed.
     last: Mutex<Option<UnixStream>>,
+    /// [`START`], and less in tests.
+    start: Duration,
 }
 
 impl SuccessorListener {
@@ -104,6 +107,7 @@ impl SuccessorListener {
                 path: path.to_owned(),
                 file: identity(path)?,
                 last: Mutex::default(),
+                start: START,
             })
         };
         listen().inspect_err(|_| {
@@ -111,15 +115,16 @@ impl SuccessorListener {
         })
     }
     /// Waits for a process that connects, gives it the `sockets`, and waits until it serves: those on which it does are
-    /// returned, for [`Running::drain_handed_over`](crate::Running::drain_handed_over). A process that does not come to serve within 60 s changes nothing:
-    /// `failed` gets the reason, and the wait goes on. To be called within a tokio runtime.
+    /// returned, for [`Running::drain_handed_over`](crate::Running::drain_handed_over). A process that ends or fails changes nothing:
+    /// `failed` gets the reason, and the wait goes on. `failed` is called for one that has not served after 60 s too, which takes the place of
+    /// this one whenever it serves; no other process gets the sockets until it does or has ended. To be called within a tokio runtime.
     pub async fn successor(
         &self,
         sockets: impl AsyncFn() -> Result<Vec<Sockets>, Error>,
         failed: impl Fn(&Error),
     ) -> Vec<Sockets> {
         loop {
-            match self.next(&sockets).await {
+            match self.next(&sockets, &failed).await {
                 Ok(sockets) => return sockets,
                 Err(why) => {
                     failed(&why);
@@ -133,6 +138,7 @@ impl SuccessorListener {
     async fn next(
         &self,
         sockets: impl AsyncFn() -> Result<Vec<Sockets>, Error>,
+        late: impl Fn(&Error),
     ) -> Result<Vec<Sockets>, Error> {
         let stream = self.accept().await.map_err(connection_failed)?;
         self.keep_open(&stream).map_err(connection_failed)?;
@@ -141,15 +147,37 @@ impl SuccessorListener {
         let sent = sent.map_err(io::Error::other).and_then(|sent| sent);
         let (stream, sockets) =
             sent.map_err(|error| Error::config("it did not take the sockets").with_source(error))?;
-        let line = timer::timeout_at(after(START), read_line(stream)).await;
-        let seconds = START.as_secs();
-        let line =
-            line.map_err(|_| Error::config(format!("it did not serve within {seconds} s")))?;
+        let mut line = pin!(read_line(stream));
+        let line = match timer::timeout_at(after(self.start), &mut line).await {
+            Ok(line) => line,
+            // It has the sockets: one that served beside this one for ever would be two servers in one place.
+            Err(_) => {
+                let seconds = self.start.as_secs();
+                late(&Error::config(format!(
+                    "it has not served after {seconds} s; it is waited for until it does or has ended"
+                )));
+                self.refusing_others(line).await
+            }
+        };
         match line.map_err(connection_failed)?.as_str() {
             SERVING => Ok(sockets),
             SERVING_WITHOUT_HTTP3 => Ok(sockets.into_iter().map(Sockets::without_udp).collect()),
             "" => Err(Error::config("it ended before it served")),
             why => Err(Error::config(why.escape_debug().to_string())),
+        }
+    }
+    /// Waits for `line`; processes that connect meanwhile are disconnected.
+    async fn refusing_others<R>(&self, mut line: impl Future<Output = R> + Unpin) -> R {
+        loop {
+            tokio::select! {
+                // One that connects behind the end of that one is not refused.
+                biased;
+                line = &mut line => return line,
+                other = self.accept() => if other.is_err() {
+                    // Accepting again at once would spin where descriptors have run out.
+                    timer::sleep(PAUSE).await;
+                },
+            }
         }
     }
     /// Removes the socket: no further process can connect. For a server that drains without a successor.
