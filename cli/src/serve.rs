@@ -268,7 +268,8 @@ fn serve(settled: Settled, prepared: Prepared, log: Option<Arc<AccessLog>>) -> R
         .build()
         .map_err(|error| Failure::usage(format_args!("cannot start: {error}")))?;
     let options = settled.options.clone();
-    with_given(&options, |mut given| {
+    let written = log.clone();
+    let served = with_given(&options, |mut given| {
         runtime.block_on(async {
             let operation = Operation::new(&options, log.clone());
             let operation = operation.map_err(|why| settled.located(why))?;
@@ -318,7 +319,11 @@ fn serve(settled: Settled, prepared: Prepared, log: Option<Arc<AccessLog>>) -> R
             let renewal = (renewal, renews, renewals);
             operation.run(listeners, given, renewal, announce).await
         })
-    })
+    });
+    if let Some(log) = written {
+        log.finish();
+    }
+    served
 }
 
 /// Prints the listening address. The parent process may wait for this line, so it must not stay in

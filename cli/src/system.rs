@@ -10,15 +10,15 @@ mod windows;
 #[cfg(unix)]
 pub(crate) use unix::{
     CaughtSignal, NotifySocket, PreviousServer, RunningOnUnix, Sockets, SuccessorListener,
-    cpu_time, is_at, lock_exclusive, mode_for_all, monotonic_micros, on_sockets, on_unix_socket,
-    path_of, raise, serve_admin, through_unix_socket, unlock,
+    cpu_time, is_at, is_named_pipe, lock_exclusive, mode_for_all, monotonic_micros, on_sockets,
+    on_unix_socket, path_of, raise, serve_admin, through_unix_socket, unlock,
 };
 #[cfg(not(unix))]
 pub(crate) use windows::{
     ConsoleEvent as CaughtSignal, NoNotifySocket as NotifySocket,
     PortInPlaceOfUnix as RunningOnUnix, PreviousServer, Sockets, SuccessorListener, cpu_time,
-    is_at, lock_exclusive, mode_for_all, monotonic_micros, on_sockets, on_unix_socket, path_of,
-    raise, serve_admin, through_unix_socket, unlock,
+    is_at, is_named_pipe, lock_exclusive, mode_for_all, monotonic_micros, on_sockets,
+    on_unix_socket, path_of, raise, serve_admin, through_unix_socket, unlock,
 };
 
 /// A signal that a server handles.

@@ -1,5 +1,6 @@
 //! The operation of `trunkline serve`: the admin address, the access log's forms, signals and the service manager.
 
+use crate::lines::Lines;
 use crate::served::{Folder, PAUSE, Served};
 use nix::sys::signal::Signal;
 use std::fs::{self, Permissions};
@@ -7,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixDatagram, UnixStream};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_trunkline");
@@ -247,6 +248,58 @@ fn the_access_log_is_renamed_before_it_is_larger_than_its_bound_and_loses_no_lin
     assert!(small.contains("4096.."), "{small}");
     let stdout = refused(&["--access-log", "-", "--access-log-bytes-max", "4096", &root]);
     assert!(stdout.contains("is for a file"), "{stdout}");
+}
+
+fn make_pipe(path: &str) {
+    let made = Command::new("mkfifo").arg(path).status();
+    assert!(made.expect("POSIX has it").success());
+}
+
+#[test]
+fn a_pipe_that_is_not_read_costs_lines_of_the_log_and_no_request() {
+    let folder = Folder::new("stuck-pipe");
+    let path = folder.path();
+    let pipe = path.clone() + ".pipe";
+    make_pipe(&pipe);
+    let mut command = Command::new(BINARY);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--access-log", &pipe]);
+    command.arg(&path).stderr(Stdio::piped());
+    let mut served = Served::run(command);
+    // Their lines fill the pipe and the queue in front of it.
+    let long = "/absent".repeat(1000);
+    for _ in 0..200 {
+        assert_eq!(status(&asked(served.address(), &long, &[])), "404");
+    }
+    let mut stderr = served.child.stderr.take().expect("it is piped");
+    assert_eq!(served.terminate(), Some(0));
+    fs::remove_file(&pipe).expect("it is there");
+    let mut reported = String::new();
+    stderr.read_to_string(&mut reported).expect("it ended");
+    assert_eq!(
+        reported.matches("takes no more lines").count(),
+        1,
+        "{reported}"
+    );
+    assert!(
+        reported.contains("lines, which its reader did not take"),
+        "{reported}"
+    );
+}
+
+#[test]
+fn the_log_waits_in_a_pipe_for_its_reader() {
+    let folder = Folder::new("late-reader");
+    let path = folder.path();
+    let pipe = path.clone() + ".pipe";
+    make_pipe(&pipe);
+    let served = Served::start(&["--access-log", &pipe, &path]);
+    asked(served.address(), "/early", &[]);
+    let mut lines = Lines::of(fs::File::open(&pipe).expect("it is there"));
+    assert!(lines.next().contains("GET /early "));
+    asked(served.address(), "/late", &[]);
+    assert!(lines.next().contains("GET /late "));
+    assert_eq!(served.terminate(), Some(0));
+    fs::remove_file(&pipe).expect("it is there");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::io;
 #[cfg(target_os = "linux")]
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 #[cfg(target_os = "linux")]
 use std::os::unix::net::SocketAddr as UnixAddress;
 use std::os::unix::net::UnixDatagram;
@@ -71,6 +71,11 @@ pub(crate) fn through_unix_socket(
 pub(crate) fn mode_for_all(file: &Metadata) -> Option<u32> {
     let mode = file.permissions().mode() & 0o777;
     (mode & 0o007 != 0).then_some(mode)
+}
+
+/// Whether it is a named pipe, which is opened for writing alone only while it is read.
+pub(crate) fn is_named_pipe(file: &Metadata) -> bool {
+    file.file_type().is_fifo()
 }
 
 /// Waits until no other process has the file locked, and locks it for this one.

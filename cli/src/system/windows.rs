@@ -101,6 +101,11 @@ pub(crate) fn mode_for_all(_: &Metadata) -> Option<u32> {
     None
 }
 
+/// Named pipes are no files here.
+pub(crate) fn is_named_pipe(_: &Metadata) -> bool {
+    false
+}
+
 /// No other process writes to a file of this one here.
 pub(crate) fn lock_exclusive(_: &File) -> io::Result<()> {
     Ok(())

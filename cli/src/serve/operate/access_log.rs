@@ -3,6 +3,7 @@
 //! Texts of clients cannot forge lines: whatever is not a visible ASCII character of its own stands as an escape.
 
 mod output;
+mod queue;
 
 use super::OperateOptions;
 use crate::failure::Failure;
@@ -156,9 +157,19 @@ impl AccessLog {
     /// Goes on in a file that is opened now: what had the path before was renamed. On an error the lines go on
     /// where they went.
     pub(in crate::serve) fn reopen(&self) -> io::Result<()> {
+        if self.path.is_none() {
+            return Ok(());
+        }
         let opened = LogOutput::open(self.path.as_deref(), self.rotation)?;
         *self.out.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
         Ok(())
+    }
+    /// No exchange follows.
+    pub(in crate::serve) fn finish(&self) {
+        let out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(out) = &*out {
+            out.finish();
+        }
     }
     /// An exchange is over.
     pub(crate) fn report(&self, access: &Access<'_>) {

@@ -1,9 +1,12 @@
-//! The output of the access log: standard output, or a file that is renamed once it has its size.
+//! The output of the access log: standard output, or a file that is renamed once it has its size. What is no file, as a pipe, has a
+//! queue in front of it: its reader may stand still.
 //!
 //! A file keeps its lines when it is renamed, here, by logrotate, or by another process that writes to it too, as the one
 //! before does while it drains.
 
-use crate::system::{is_at, lock_exclusive, unlock};
+use super::queue::LineQueue;
+use crate::serve::warn;
+use crate::system::{is_at, is_named_pipe, lock_exclusive, unlock};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,18 +22,25 @@ pub(super) struct Rotation {
 
 /// An output of lines.
 pub(super) enum LogOutput {
+    /// Standard output that is a file.
     Stdout,
     File(LogFile),
+    Queued(LineQueue),
 }
 
 impl LogOutput {
     /// `None`: standard output. A file goes on behind what it has already.
     pub(super) fn open(path: Option<&Path>, rotation: Option<Rotation>) -> io::Result<Self> {
         Ok(match path {
-            None => Self::Stdout,
+            // Without this path, on other systems, a file has the queue too.
+            None if fs::metadata("/dev/stdout").is_ok_and(|it| it.is_file()) => Self::Stdout,
+            None => Self::Queued(LineQueue::new(io::stdout(), |text| warn(text))?),
             Some(path) => {
                 let file = append_to(path)?;
-                Self::File(LogFile::of(path, real_path(path)?, file, rotation)?)
+                match file.metadata()?.is_file() {
+                    true => Self::File(LogFile::of(path, real_path(path)?, file, rotation)?),
+                    false => Self::Queued(LineQueue::new(file, |text| warn(text))?),
+                }
             }
         })
     }
@@ -44,6 +54,16 @@ impl LogOutput {
                 Ok(None)
             }
             Self::File(file) => file.write(line),
+            Self::Queued(queue) => {
+                queue.push(line);
+                Ok(None)
+            }
+        }
+    }
+    /// No line follows: waits, for a bounded time, until they are written.
+    pub(super) fn finish(&self) {
+        if let Self::Queued(queue) = self {
+            queue.finish();
         }
     }
 }
@@ -66,8 +86,7 @@ impl LogFile {
             path: path.to_owned(),
             real,
             file,
-            // A pipe or a device has no size, and must keep its name.
-            rotation: rotation.filter(|_| metadata.is_file()),
+            rotation,
             size: metadata.len(),
         })
     }
@@ -116,6 +135,10 @@ impl LogFile {
 }
 
 fn append_to(path: &Path) -> io::Result<File> {
+    if fs::metadata(path).is_ok_and(|it| is_named_pipe(&it)) {
+        // Open for reading too: otherwise the start would wait for a reader, and the log end with it.
+        return OpenOptions::new().read(true).write(true).open(path);
+    }
     OpenOptions::new().append(true).create(true).open(path)
 }
 
