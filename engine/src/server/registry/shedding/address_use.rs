@@ -16,6 +16,7 @@ const FORGET_INTERVAL_MIN: Duration = Duration::from_secs(1);
 /// How long an address is refused after its last byte, at most. What it moves beyond that is forgiven: a response that has begun is
 /// sent to its end, however long it is.
 const BYTES_DEBT_SECONDS_MAX: u8 = 60;
+const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
 /// The rest of each address's bursts, which the workers of one server may share.
 pub(in crate::server) struct AddressRates(Mutex<AddressUses>);
@@ -137,10 +138,12 @@ impl BytesMoved {
     /// The level as of now.
     fn drain(&mut self, rate: Rate, now: Instant) -> u64 {
         let elapsed = now.saturating_duration_since(self.drained_at);
-        let gone = elapsed.as_millis() * u128::from(rate.per_second) / 1000;
-        // Less than a byte waits for the next time.
+        let per_second = u128::from(rate.per_second);
+        let gone = elapsed.as_nanos() * per_second / NANOS_PER_SECOND;
         if gone > 0 {
-            self.drained_at = now;
+            // The time of less than a byte counts the next time.
+            let nanos = (gone * NANOS_PER_SECOND).div_ceil(per_second);
+            self.drained_at += Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
             let gone = u64::try_from(gone).unwrap_or(u64::MAX);
             self.level = self.level.saturating_sub(gone);
         }

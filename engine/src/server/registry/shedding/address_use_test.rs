@@ -46,3 +46,29 @@ fn bytes_drain_at_their_rate_however_often_they_are_looked_at() {
     let level = moved.drain(RATE, start + Duration::from_secs(10));
     assert_eq!(level, 123 - 20);
 }
+
+/// A connection that moves bytes is counted at its own pace, which is seldom one of whole milliseconds.
+#[test]
+fn bytes_drain_at_their_rate_however_often_they_are_counted() {
+    let rate = Rate {
+        burst: 1,
+        per_second: 1_000_000,
+    };
+    for micros in [1, 300, 999, 1_001, 1_900, 2_999] {
+        let began = Instant::now();
+        let mut moved = BytesMoved {
+            level: 60_000_000,
+            drained_at: began,
+        };
+        let steps = 10_000_000 / micros;
+        for step in 1..=steps {
+            moved.add(0, rate, began + Duration::from_micros(step * micros));
+        }
+        let left = 60_000_000 - moved.level;
+        let over = steps * micros;
+        assert!(
+            left <= over && over - left < 1_000,
+            "{micros}: {left} of {over}"
+        );
+    }
+}
