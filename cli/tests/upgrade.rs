@@ -251,6 +251,100 @@ fn ten_restarts_under_load_fail_no_request() {
     assert!(!fs::exists(&upgrade).expect("a folder"));
 }
 
+/// Requests that must not be repeated, each with a target of its own, until `stop`: the targets that were answered, and those that were not with the
+/// reason.
+fn posted(
+    version: Protocols,
+    keeps: bool,
+    url: &str,
+    stop: &AtomicBool,
+) -> (Vec<String>, Vec<(String, String)>) {
+    let runtime = runtime();
+    let new = || {
+        let client = Client::builder().protocols(version);
+        let client = client.tls(ClientTls::default().insecure()).build();
+        client.expect("the settings fit")
+    };
+    let (mut client, mut answered, mut failed) = (new(), Vec::new(), Vec::new());
+    for number in 0.. {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        if !keeps {
+            client = new();
+        }
+        let target = format!("/echo?{version:?}-{keeps}-{number}");
+        let asked = runtime.block_on(async {
+            let request = client.post(format!("{url}{target}")).body("hello");
+            request.send().await?.into_body().bytes().await
+        });
+        match asked {
+            Ok(body) if body == "hello" => answered.push(target),
+            Ok(body) => failed.push((target, format!("{body:?}"))),
+            Err(error) => failed.push((target, in_full(&error))),
+        }
+        thread::sleep(PAUSE);
+    }
+    (answered, failed)
+}
+
+/// A kept connection of HTTP/1.1 that is idle is closed while a request is on its way to it: that one is not read.
+#[test]
+fn restarts_under_load_answer_each_request_once_or_do_not_read_it() {
+    let (folder, upgrade) = folder("upgrade-once");
+    let (path, log) = (folder.path(), folder.path() + ".log");
+    let flags = [
+        "--upgrade",
+        &upgrade,
+        "--tls-self-signed",
+        "--test-endpoints",
+        "--workers",
+        "2",
+        "--access-log",
+        &log,
+        "--access-log-format",
+        "json",
+        "--access-log-fields",
+        "target,status,version",
+        &path,
+    ];
+    let mut served = Served::start(&flags);
+    let (address, url) = (served.address().to_owned(), served.url.clone());
+    let stop = AtomicBool::new(false);
+    let results = thread::scope(|scope| {
+        let kinds = VERSIONS.map(|version| [(version, true), (version, false)]);
+        let (url, stop) = (&url, &stop);
+        let start = |&(version, keeps)| scope.spawn(move || posted(version, keeps, url, stop));
+        let loads: Vec<_> = kinds.as_flattened().iter().map(start).collect();
+        for _ in 0..RESTARTS {
+            let next = Served::at(&["--listen", &address], &flags);
+            ends(std::mem::replace(&mut served, next));
+        }
+        stop.store(true, Ordering::Relaxed);
+        let ended = loads.into_iter().map(|load| load.join().expect("it ends"));
+        ended.collect::<Vec<_>>()
+    });
+    assert_eq!(served.terminate(), Some(0));
+    let text = fs::read_to_string(&log).expect("it was written");
+    fs::remove_file(&log).expect("it is there");
+    let mut times = std::collections::HashMap::<String, usize>::new();
+    for line in text.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let target = line["target"].as_str().unwrap_or_default().to_owned();
+        *times.entry(target).or_default() += 1;
+    }
+    for (answered, failed) in results {
+        assert!(!answered.is_empty());
+        for target in answered {
+            assert_eq!(times.get(&target), Some(&1), "{target}");
+        }
+        for (target, why) in failed {
+            assert!(target.contains("H1Only-true"), "{target}: {why}");
+            assert_eq!(times.get(&target), None, "{target}: {why}");
+        }
+    }
+}
+
 #[test]
 fn exchanges_of_every_version_live_through_two_restarts() {
     let (folder, upgrade) = folder("upgrade-long");
