@@ -266,6 +266,32 @@ fn fields_beyond_those_of_a_header_map_are_refused_where_more_are_allowed() {
     assert!(error.to_string().contains("field_count_max"), "{error}");
 }
 
+#[test]
+fn trailers_beyond_the_fields_of_a_header_map_fail_the_body_and_are_not_left_out() {
+    let limits = Limits::default().with_field_count_max(100_000);
+    let limits = limits.with_head_bytes_max(1 << 20);
+    let limits = limits.with_field_section_bytes_max(1 << 22);
+    let config = ServerConfig::default().with_limits(limits);
+    let answer = |request: Request<Body>| async move {
+        let text = match request.into_body().collect().await {
+            Ok(body) => format!("{} trailers", body.trailers().map_or(0, HeaderMap::len)),
+            Err(error) => format!("{error}"),
+        };
+        Response::new(Body::from(text))
+    };
+    let server = Server::bind("127.0.0.1:0").workers(1).config(config);
+    let running = server.serve(service(answer)).unwrap();
+    for (fields, expected) in [(20_000, "20000 trailers"), (30_000, "more fields")] {
+        let mut socket = connect(running.local_addr());
+        let trailers: String = (0..fields).map(|at| format!("x{at}:\r\n")).collect();
+        let head = "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ntransfer-encoding: chunked";
+        let request = format!("{head}\r\n\r\n1\r\na\r\n0\r\n{trailers}\r\n");
+        socket.write_all(request.as_bytes()).unwrap();
+        let answer = rest(&mut socket);
+        assert!(answer.contains(expected), "{fields}: {answer:?}");
+    }
+}
+
 /// As many fields of one byte as hyper takes over HTTP/2, where a head has 16 KiB and each of them counts 35, besides
 /// those that every message has.
 fn many_fields() -> HeaderMap {

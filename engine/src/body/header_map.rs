@@ -39,13 +39,13 @@ pub(crate) fn name_of(field: &Field<'_>) -> Option<HeaderName> {
 }
 
 /// Appends `fields` to `headers`; all values share one allocation. A field that the `http` crate cannot
-/// carry is left out, and so is all that is more than a map takes: trailers of clients whose server has such a limit.
+/// carry is left out. False: they are more than a map takes.
 pub(crate) fn append_all<'a>(
     headers: &mut HeaderMap,
     fields: impl ExactSizeIterator<Item = Field<'a>> + Clone,
-) {
+) -> bool {
     if headers.try_reserve(fields.len()).is_err() {
-        return;
+        return false;
     }
     let len = fields.clone().map(|field| field.value.len()).sum();
     let mut values = Vec::with_capacity(len);
@@ -57,16 +57,18 @@ pub(crate) fn append_all<'a>(
         let value = values.split_to(field.value.len());
         if let (Some(name), Ok(value)) = (name_of(&field), HeaderValue::from_maybe_shared(value)) {
             // Names of one hash may fill it before.
-            let _ = headers.try_append(name, value);
+            if headers.try_append(name, value).is_err() {
+                return false;
+            }
         }
     }
+    true
 }
 
-/// A received trailer section.
-pub(crate) fn map_of(fields: &Fields) -> HeaderMap {
+/// A received trailer section; `None`: it has more fields than a map takes, which a server's `field_count_max` may be beyond.
+pub(super) fn map_of(fields: &Fields) -> Option<HeaderMap> {
     let mut map = HeaderMap::new();
-    append_all(&mut map, fields.iter());
-    map
+    append_all(&mut map, fields.iter()).then_some(map)
 }
 
 /// A trailer section to send, without the fields that frame or route a message: what a program passes

@@ -1,10 +1,12 @@
 //! The writing end of a body that a connection receives.
 
 use super::Pipe;
+use super::header_map::map_of;
 use crate::error::Error;
 use bytes::Bytes;
-use http::HeaderMap;
 use std::sync::Arc;
+use trunkline_core::error::Violation;
+use trunkline_core::http::Fields;
 
 /// The connection's end of a body it receives.
 #[derive(Debug)]
@@ -31,9 +33,13 @@ impl Inlet {
     pub(crate) fn has_unread(&self) -> bool {
         !self.pipe.lock().chunks.is_empty()
     }
-    /// The trailers came: the end.
-    pub(crate) fn end(&self, trailers: Option<HeaderMap>) {
-        self.pipe.finish(trailers);
+    /// The trailers came: the end. A body whose trailers are more than a map takes fails: without them it would be taken for
+    /// a whole one.
+    pub(crate) fn end(&self, trailers: &Fields) {
+        match map_of(trailers) {
+            Some(trailers) => self.pipe.finish(Some(trailers)),
+            None => self.fail(Error::violation(Violation::FieldsTooMany)),
+        }
     }
     /// The exchange ended early.
     pub(crate) fn fail(&self, error: Error) {

@@ -1,7 +1,6 @@
 //! The receiver of a response's body: a reader or a listener.
 
 use crate::body::Inlet;
-use crate::body::header_map::map_of;
 use crate::client::listener::ExchangeListener;
 use crate::error::Error;
 use bytes::Bytes;
@@ -46,7 +45,7 @@ impl Receiver {
     /// The trailers came: the end.
     pub(super) fn end(self, trailers: &Fields) {
         match self {
-            Self::Pipe(inlet) => inlet.end(Some(map_of(trailers))),
+            Self::Pipe(inlet) => inlet.end(trailers),
             Self::Listener { mut listener, .. } => listener.end(Some(trailers)),
         }
     }

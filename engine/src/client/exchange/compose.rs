@@ -188,7 +188,8 @@ pub(in crate::client) fn response<B>(
         Version::Http2 => HttpVersion::HTTP_2,
         Version::Http3 => HttpVersion::HTTP_3,
     };
-    append_all(response.headers_mut(), head.fields());
+    // A client has no limit beyond that of a map.
+    let _ = append_all(response.headers_mut(), head.fields());
     if let Some(reason) = head.reason() {
         let reason = ReasonPhrase(Bytes::copy_from_slice(reason));
         response.extensions_mut().insert(reason);

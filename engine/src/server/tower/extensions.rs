@@ -5,7 +5,6 @@ use super::interim::InterimSender;
 use super::service::HttpService;
 use super::slot::SlotStage;
 use super::{Slots, TowerExchanges};
-use crate::body::header_map::map_of;
 use crate::body::{Body, Inlet};
 use crate::driver::machine::Machine;
 use crate::driver::signals::Signals;
@@ -107,7 +106,7 @@ impl<S: HttpService> TowerExchanges<S> {
         trailers: &Fields,
     ) {
         if let Some(inlet) = self.inlet_of(stream) {
-            inlet.end(Some(map_of(trailers)));
+            inlet.end(trailers);
         }
         self.end_receiving(turn, stream);
     }

@@ -74,7 +74,8 @@ impl WebSocketListener {
             Version::Http2 => http::Version::HTTP_2,
             Version::Http3 => http::Version::HTTP_3,
         };
-        append_all(response.headers_mut(), head.fields());
+        // A client has no limit beyond that of a map.
+        let _ = append_all(response.headers_mut(), head.fields());
         match &self.accept {
             None if status.is_success() => {}
             Some(accept) if status == StatusCode::SWITCHING_PROTOCOLS => {
