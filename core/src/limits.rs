@@ -276,7 +276,7 @@ pub const WINDOW_BEHIND_HEAD_BYTES: u32 = 16 * 1024;
 /// How long an HTTP/1.1 server that drains waits for the first request of a connection. A client sends it
 /// at once when it has connected, a round trip later under TLS; without the wait a request that crosses the
 /// drain is lost, and HTTP/1.1 has no frame that says so. A connection that was opened ahead of its requests
-/// holds the drain up for this long at most.
+/// holds the drain up for this long at most; so does one under TLS whose client has not said its ClientHello.
 pub const DRAIN_FIRST_REQUEST_WAIT: Duration = Duration::from_secs(1);
 /// How long a connection without a request keeps its place in a full server where another peer connects: of several
 /// connections that are accepted in one turn the earlier ones have not been read from yet. Connections that

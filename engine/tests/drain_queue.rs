@@ -15,7 +15,7 @@ use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 use trunkline::server::Drained;
-use trunkline::{Body, Running, Server, ServerConfig, Tls};
+use trunkline::{Body, ClientHello, Running, Server, ServerConfig, Timeouts, Tls};
 
 const CLIENTS: usize = 64;
 const GET: &str = "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -189,6 +189,37 @@ fn a_drain_finishes_the_handshakes_of_the_accept_queue_and_answers_their_first_r
     assert_eq!(block_on(drain).cut, 0);
     asked.join().unwrap();
     first.join().unwrap();
+}
+
+/// As one for a first request in cleartext: load balancers and browsers open connections ahead of their need.
+#[test]
+fn a_drain_does_not_wait_for_the_handshake_of_a_client_that_does_not_begin_it() {
+    let (plain, _) = Tls::self_signed_with_root(&["localhost"]).unwrap();
+    let chosen = plain.clone();
+    let chooses = plain.clone().choose(move |_: ClientHello| {
+        let chosen = chosen.clone();
+        async move { Ok(Some(chosen)) }
+    });
+    for tls in [plain, chooses] {
+        let timeouts = Timeouts::default().with_handshake(None);
+        let config = ServerConfig::default().with_timeouts(timeouts);
+        let server = Server::bind("127.0.0.1:0").tls(tls).config(config);
+        let running = server
+            .serve(service(async |_| Response::new(Body::full("hi"))))
+            .unwrap();
+        let silent = TcpStream::connect(running.local_addr()).unwrap();
+        let mut begun = TcpStream::connect(running.local_addr()).unwrap();
+        // The header of a record, and no more.
+        begun.write_all(&[22, 3, 1, 1, 0]).unwrap();
+        while running.metrics().connections_open < 2 {
+            thread::yield_now();
+        }
+        let (done, ended) = mpsc::channel();
+        let long = Duration::from_secs(3600);
+        thread::spawn(move || done.send(block_on(running.drain(long)).cut));
+        assert_eq!(ended.recv_timeout(PATIENCE), Ok(0));
+        drop((silent, begun));
+    }
 }
 
 #[test]

@@ -182,6 +182,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             }
         }
     }
+    /// A server: whether the client's ClientHello has come; always without TLS.
+    #[cfg(feature = "server")]
+    pub(crate) fn has_hello(&self) -> bool {
+        let tls = self.tls.as_ref();
+        tls.is_none_or(|tls| tls.connection.negotiated_cipher_suite().is_some())
+    }
     /// Reads the socket once into `buffer` and gives what comes out to `sink`. `Ok(Some(end))`: the
     /// peer's bytes ended, in order or ragged. `Ok(None)` may have given nothing (half a record). An
     /// error comes behind what was whole before it.

@@ -303,7 +303,7 @@ impl<S: Serve> Opener<S> {
         };
         let addresses = known.addresses;
         let began = Instant::now();
-        let secured = Secured::new(socket, tls, addresses);
+        let secured = Secured::new(socket, tls, addresses, &self.signals);
         let secured = match within(shared.config.timeouts.handshake, secured).await {
             Ok(secured) => secured,
             Err(refused) => {

@@ -2,11 +2,12 @@
 
 use crate::driver::read_buffer::with_read_buffer;
 use crate::driver::signals::Signals;
-use crate::driver::timer;
+use crate::driver::timer::{self, Sleep};
 use crate::driver::transport::Transport;
 use std::future::poll_fn;
 use std::io;
-use std::task::Poll;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::limits::DRAIN_FIRST_REQUEST_WAIT;
@@ -28,7 +29,7 @@ pub(in crate::server) async fn first_bytes<T: AsyncRead + AsyncWrite + Unpin>(
     signals: &Signals,
 ) -> io::Result<bool> {
     let mut silence = None;
-    let mut last_wait = None;
+    let mut last_wait = LastWait::default();
     while first.len() < PREFACE.len() && PREFACE.starts_with(first) {
         let end = poll_fn(|cx| {
             let read = with_read_buffer(|buffer| {
@@ -42,12 +43,8 @@ pub(in crate::server) async fn first_bytes<T: AsyncRead + AsyncWrite + Unpin>(
                     silent();
                 }
             }
-            if read.is_pending() && signals.is_stopped() {
-                let wait = || Box::pin(timer::sleep(DRAIN_FIRST_REQUEST_WAIT));
-                let last_wait = last_wait.get_or_insert_with(wait);
-                if last_wait.as_mut().poll(cx).is_ready() {
-                    return Poll::Ready(None);
-                }
+            if read.is_pending() && last_wait.is_over(signals, cx) {
+                return Poll::Ready(None);
             }
             read.map(Some)
         })
@@ -60,6 +57,22 @@ pub(in crate::server) async fn first_bytes<T: AsyncRead + AsyncWrite + Unpin>(
         }
     }
     Ok(true)
+}
+
+/// The time that a server which stops waits for a first request, or for the ClientHello before it.
+#[derive(Default)]
+pub(super) struct LastWait(Option<Pin<Box<Sleep>>>);
+
+impl LastWait {
+    /// Whether the server stops and the time has passed since that was seen. The task is polled when it stops, and then
+    /// when the time is over.
+    pub(super) fn is_over(&mut self, signals: &Signals, cx: &mut Context<'_>) -> bool {
+        if !signals.is_stopped() {
+            return false;
+        }
+        let wait = || Box::pin(timer::sleep(DRAIN_FIRST_REQUEST_WAIT));
+        self.0.get_or_insert_with(wait).as_mut().poll(cx).is_ready()
+    }
 }
 
 /// Runs `work` with a deadline after `limit`.

@@ -1,7 +1,9 @@
 //! The TLS handshake of an accepted socket, and the check that its client is admitted.
 
 use super::LINGER;
+use super::first_bytes::LastWait;
 use crate::connection_info::{Addresses, TlsInfo};
+use crate::driver::signals::Signals;
 use crate::driver::timer;
 use crate::driver::transport::Transport;
 use crate::driver::transport::client_hello::{PeekedHello, Refused};
@@ -9,6 +11,8 @@ use crate::tls::{Chooser, ClientHello, Tls};
 use rustls::{AlertDescription, ServerConnection};
 use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
+use std::task::Poll;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// A transport whose handshake is done.
@@ -19,11 +23,12 @@ pub(in crate::server) struct Secured<T> {
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Secured<T> {
-    /// `tls` is the server's.
+    /// `tls` is the server's. A server that stops, as `signals` say, waits for a ClientHello as long as for a first request.
     pub(in crate::server) async fn new(
         socket: T,
         tls: &Tls,
         addresses: Option<Addresses>,
+        signals: &Signals,
     ) -> Result<Self, Refused<T>> {
         let mut secured = match tls.chooser() {
             None => {
@@ -35,10 +40,19 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Secured<T> {
                 }
             }
             // Boxed, so that the states of this rare path do not enlarge every handshake.
-            Some(chooser) => Box::pin(chosen(socket, tls, chooser, addresses)).await?,
+            Some(chooser) => Box::pin(chosen(socket, tls, chooser, addresses, signals)).await?,
         };
         let transport = &mut secured.transport;
-        if let Err(error) = poll_fn(|cx| transport.poll_handshake(cx)).await {
+        let mut last_wait = LastWait::default();
+        let shaken = poll_fn(|cx| {
+            let polled = transport.poll_handshake(cx);
+            let is_silent = polled.is_pending() && !transport.has_hello();
+            match is_silent && last_wait.is_over(signals, cx) {
+                true => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+                false => polled,
+            }
+        });
+        if let Err(error) = shaken.await {
             return Err(Box::pin(failed(secured.transport, error)).await);
         }
         if let Some(judge) = secured.tls(tls).judge()
@@ -119,8 +133,17 @@ async fn chosen<T: AsyncRead + AsyncWrite + Unpin>(
     tls: &Tls,
     chooser: &Chooser,
     addresses: Option<Addresses>,
+    signals: &Signals,
 ) -> Result<Secured<T>, Refused<T>> {
-    let mut peeked = PeekedHello::read(socket).await?;
+    let mut read = pin!(PeekedHello::read(socket));
+    let mut last_wait = LastWait::default();
+    let read = poll_fn(|cx| match read.as_mut().poll(cx) {
+        Poll::Pending if last_wait.is_over(signals, cx) => {
+            Poll::Ready(Err(io::Error::from(io::ErrorKind::TimedOut).into()))
+        }
+        polled => polled,
+    });
+    let mut peeked = read.await?;
     let hello = ClientHello::new(&peeked.hello(), addresses);
     match peeked.wait_for(chooser.choose(hello)).await? {
         Ok(chosen) => {
