@@ -21,6 +21,8 @@ pub trait CookieStore: fmt::Debug + Send + Sync + 'static {
 /// top-level domain is not kept, and one whose name begins with `__Secure-` or `__Host-` only as these ask; there is no list of public suffixes, so one for `co.uk` is, from a server whose
 /// name ends so.
 ///
+/// A field that is not UTF-8 is not kept, as by reqwest's.
+///
 /// Bounds: 4,096 bytes for one cookie's field (a longer one is not kept), 180 cookies of one domain and
 /// 3,000 in all; those that were set first give way.
 #[derive(Default)]
