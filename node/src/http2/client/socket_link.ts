@@ -21,6 +21,8 @@ export class SocketLink {
   /** Called before what the machine has is written. */
   private before: (() => void)[] = []
   private readonly planned = (): void => { this.isPlanned = false; this.flush() }
+  private isGathering = false
+  private readonly gathered = (): void => { this.isGathering = false; this.deliver() }
 
   /** `after`: called when what could be written was. */
   constructor (readonly socket: Duplex, events: MachineEvents, settings: object, private readonly after: () => void) {
@@ -53,7 +55,20 @@ export class SocketLink {
     if (calls.length > 0) {
       this.before = []
       for (const call of calls) apart(call)
+      return this.gather()
     }
+    this.deliver()
+  }
+
+  /** Pieces of bodies wait for those that their writers give upon their callbacks, in the same turn of the event loop: a write of
+   * the socket for each of them would cost more than all the rest. */
+  private gather (): void {
+    if (this.isGathering) return
+    this.isGathering = true
+    setImmediate(this.gathered)
+  }
+
+  private deliver (): void {
     if (this.machine.isOver) return
     this.write()
     this.machine.drain()
