@@ -50,8 +50,8 @@ async fn target(socket: &mut TcpStream) -> String {
     head.split(' ').nth(1).unwrap().to_owned()
 }
 
-/// A server on a thread of its own: `/held` is not answered on its first connection, `/silent` on none. The receiver gets
-/// each target.
+/// A server on a thread of its own: `/held` is not answered on its first connection, `/silent` on none, and
+/// of the body of `/cut` a byte is missing. The receiver gets each target.
 fn server() -> (String, mpsc::Receiver<String>) {
     let (found, address) = mpsc::channel();
     let (note, targets) = mpsc::channel();
@@ -66,12 +66,14 @@ fn server() -> (String, mpsc::Receiver<String>) {
                     loop {
                         let target = target(&mut socket).await;
                         let is_held = number == 0 && target == "/held" || target == "/silent";
+                        let is_cut = target == "/cut";
                         let _ = note.send(target);
                         if is_held {
                             continue;
                         }
-                        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
-                        socket.write_all(answer).await.unwrap();
+                        let length = if is_cut { 3 } else { 2 };
+                        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\nok");
+                        socket.write_all(head.as_bytes()).await.unwrap();
                     }
                 });
             }
@@ -169,4 +171,15 @@ fn a_request_on_a_connection_whose_runtime_ends_is_sent_again_if_that_is_harmles
         });
         driver.join().unwrap();
     }
+}
+
+#[test]
+fn a_body_that_comes_on_a_connection_whose_runtime_ends_is_cut() {
+    let (url, _targets) = server();
+    let (client, first) = (client(), runtime());
+    let answer = first.block_on(async { client.get(format!("{url}/cut")).send().await.unwrap() });
+    drop(first);
+    let error = runtime().block_on(answer.bytes()).unwrap_err();
+    assert!(error.is_body() && !error.is_request(), "{error:?}");
+    assert_eq!(error.retry(), Retry::OnlyIfIdempotent);
 }

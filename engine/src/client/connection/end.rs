@@ -119,8 +119,8 @@ impl<S> ConnectionTask<S> {
         }
     }
 
-    /// The runtime of the task drops it: requests without a response are lost with the connection.
-    /// Streamed responses end with their receivers.
+    /// The runtime of the task drops it: requests without a response are lost with the connection, and bodies that
+    /// come are cut.
     pub(super) fn lose_all(&mut self) {
         if self.settings.spawner.is_some() {
             return;
@@ -130,12 +130,14 @@ impl<S> ConnectionTask<S> {
             let Some(entry) = self.slots.remove(slot) else {
                 continue;
             };
+            let error = Error::cancelled("the runtime that the connection was opened on is gone");
+            let error = error.with_processing_possible();
             if !matches!(entry.incoming, Incoming::Awaited) {
+                entry.fail(self.id, &self.settings.counts, error);
                 continue;
             }
             let loss = self.loss(&entry, Cause::Abandoned);
-            let error = Error::cancelled("the runtime that the connection was opened on is gone");
-            self.give_back(now, entry, loss, error.with_processing_possible());
+            self.give_back(now, entry, loss, error);
         }
     }
 }
