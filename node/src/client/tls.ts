@@ -98,10 +98,10 @@ function inPfx ({ pfx, passphrase }: TlsOptions): PfxContent | undefined {
 export function tls (connect: TlsOptions): Record<string, unknown> {
   checkPolicy(connect)
   const own = inPfx(connect) ?? { cert: pem('cert', connect.cert).join('\n') || undefined, key: keyOf(connect), roots: [] }
-  const ca = pem('ca', connect.ca)
   const insecure = connect.rejectUnauthorized === false || isInsecureByEnvironment(connect)
-  const onlyGiven = connect.ca != null
-  return { ca: [...onlyGiven ? ca : extraCa(), ...own.roots], onlyGiven, cert: own.cert, key: own.key, insecure, onlyVersion: onlyVersion(connect) }
+  // An empty text is none, as with node:tls; an empty list is one.
+  const onlyGiven = connect.ca != null && connect.ca !== ''
+  return { ca: [...onlyGiven ? pem('ca', connect.ca) : extraCa(), ...own.roots], onlyGiven, cert: own.cert, key: own.key, insecure, onlyVersion: onlyVersion(connect) }
 }
 
 function keyOf ({ key, passphrase }: TlsOptions): string | undefined {

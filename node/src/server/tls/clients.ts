@@ -39,8 +39,8 @@ export function clientsOf ({ requestCert, rejectUnauthorized, ca, crl, roots = [
   // Any value but false requests certificates, so that a typing error does not admit everyone.
   if (requestCert == null || requestCert === false) return undefined
   return {
-    issuers: joined([ca ?? [...rootCertificates], roots].flat()),
-    ...(crl == null ? {} : { revoked: joined(crl) }),
+    issuers: joined([ca || [...rootCertificates], roots].flat()),
+    ...(!crl || (Array.isArray(crl) && crl.length === 0) ? {} : { revoked: joined(crl) }),
     admits: rejectUnauthorized === false ? 'everybody' : 'believed'
   }
 }

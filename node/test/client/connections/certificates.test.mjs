@@ -115,8 +115,9 @@ for (const [name, kind] of Object.entries(all)) {
       writeFileSync(extraFile, list.join('\n'))
       const expected = await judged(port, [...tls.rootCertificates, ...list])
       process.env.NODE_EXTRA_CA_CERTS = `${extraFile}`
-      const got = await tried(port, {}, {})
-      differs = compare(name, expected, got, 'NODE_EXTRA_CA_CERTS') || differs
+      for (const [label, given] of [['NODE_EXTRA_CA_CERTS', {}], ['an empty text', { ca: '' }]]) {
+        differs = compare(name, expected, await tried(port, {}, given), label) || differs
+      }
       // An empty list of roots is one: it has neither those of the platform nor those of the environment.
       assert.notEqual((await tried(port, {}, { ca: [] })).code, 'fine', 'ca: []')
       assert.equal(differs, name in DIFFERENT, 'what does not differ is not on the list')
