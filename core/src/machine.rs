@@ -109,6 +109,11 @@ pub trait Machine {
     fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize);
     /// Ends an exchange early.
     fn reset(&mut self, now: Instant, stream: StreamId, code: H2Code);
+    /// Server: nothing reads the rest of the request's body. Over HTTP/1.1 a response behind it says that the connection
+    /// closes where the rest is too long to be discarded.
+    fn decline(&mut self, stream: StreamId) {
+        let _ = stream;
+    }
     /// Server: the handler of this stream is gone, once per request.
     fn handler_done(&mut self, now: Instant, stream: StreamId);
     /// Drains: no new exchanges, open ones finish.
@@ -274,6 +279,9 @@ macro_rules! byte_machine {
 }
 
 machine!(h1::Conn, Version::Http11, {
+    fn decline(&mut self, stream: StreamId) {
+        Self::handler_done(self, stream);
+    }
     #[inline]
     fn handler_done(&mut self, _now: Instant, stream: StreamId) {
         Self::handler_done(self, stream);

@@ -346,6 +346,37 @@ fn an_upload_moves_only_as_fast_as_the_handler_reads() {
 }
 
 #[test]
+fn a_response_to_an_upload_that_nobody_reads_says_that_the_connection_closes() {
+    let running = Server::bind("127.0.0.1:0")
+        .serve(service(async |request: Request<Body>| {
+            let held = (request.uri().path() == "/held").then(|| request.into_body());
+            let answered = Full::new(Bytes::from("hi")).map_frame(move |frame| {
+                let _ = &held;
+                frame
+            });
+            Response::new(answered)
+        }))
+        .unwrap();
+    for (path, length, closes) in [
+        ("/", 1 << 20, true),
+        ("/", 100_000, false),
+        // Its handler may read it behind the response.
+        ("/held", 1 << 20, false),
+    ] {
+        let mut peer = Peer::connect(running.local_addr());
+        peer.sends(format!(
+            "POST {path} HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n"
+        ));
+        let answer = peer.receives_until("hi");
+        assert_eq!(
+            answer.contains("connection: close\r\n"),
+            closes,
+            "{path} {length}: {answer}"
+        );
+    }
+}
+
+#[test]
 fn a_drain_lets_the_open_exchange_finish_and_cuts_nothing() {
     let (entered, was_entered) = mpsc::channel();
     let (release, released) = tokio::sync::watch::channel(false);

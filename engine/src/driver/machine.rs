@@ -200,6 +200,7 @@ impl Machine {
         read.ok_or(Misuse::StreamNotOpen)
     }
     delegate! {
+        decline(&mut self, stream: StreamId);
         handler_done(&mut self, now: Instant, stream: StreamId);
         poll_refused(&mut self) -> Option<Violation>;
         set_receive_window(&mut self, now: Instant, stream: Option<StreamId>, window: u32) -> Result<(), Misuse>;

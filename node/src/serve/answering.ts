@@ -95,8 +95,8 @@ export class Answering {
       // It may have been upgraded by the hook.
       if (isCut || incoming.isLeft) return
       const page = development ? errorPage(error, exchange.field('accept')) : null
-      exchange.answer(500, page?.fields ?? '', page?.body ?? null)
       leaveRest(incoming)
+      exchange.answer(500, page?.fields ?? '', page?.body ?? null)
     }
     if (hook === undefined || isHooks) return last(error)
     const hooked = async (): Promise<void> => {
@@ -127,8 +127,8 @@ export class Answering {
       else if (incoming.trailersToSend !== null) await this.stream(incoming, request, { ...encoded, status, fields }, streamOfFile(part), isHooks)
       else {
         incoming.onFileFailedFor = fail
-        exchange.answerFile(status, fields, part.path, part.offset, part.length)
         leaveRest(incoming)
+        exchange.answerFile(status, fields, part.path, part.offset, part.length)
       }
     } catch (error) {
       fail(error)
@@ -169,11 +169,12 @@ function answerWhole (incoming: Incoming, status: number, fields: string, body: 
   const { exchange } = incoming
   const isQuiet = incoming.giveUp()
   const keepsLength = body === null && (exchange.isHead || status === NO_CONTENT || status === NOT_MODIFIED)
-  exchange.answer(status, keepsLength ? fields : withoutLength(fields), body, isQuiet ? ResponseFlag.Quiet : 0, reason)
   if (!isQuiet) leaveRest(incoming)
+  exchange.answer(status, keepsLength ? fields : withoutLength(fields), body, isQuiet ? ResponseFlag.Quiet : 0, reason)
 }
 
-/** The answer is given whole: a body without a reader is declined. Otherwise its client, and on HTTP/1.1 a request behind it, would wait for ever. A stream that a program
+/** The answer is given: a body without a reader is declined, in front of a head that can say over HTTP/1.1 that the connection closes. Otherwise its client, and on HTTP/1.1 a
+ * request behind it, would wait for ever. A stream that a program
  * has only looked at may still be read, as by a request that waits for a connection. */
 function leaveRest (incoming: Incoming): void {
   const { exchange } = incoming

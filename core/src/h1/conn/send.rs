@@ -12,6 +12,7 @@ use crate::h1::parse::HeadScan;
 use crate::h1::reuse::{CloseReason, has_option, persistence};
 use crate::http::idempotence::is_idempotent;
 use crate::http::{Field, Fields, RequestHead, ResponseHead, Side, StreamId, Token, Version};
+use crate::limits::UNREAD_BODY_BYTES_MAX;
 use crate::wire::Outbox;
 use bytes::Bytes;
 use std::time::Instant;
@@ -141,6 +142,7 @@ impl Conn {
         self.enter();
         let index = self.index_in(stream, |sending| sending == Sending::Head)?;
         let draining_last = self.draining && index + 1 == self.exchanges.len();
+        let is_rest_long = self.is_rest_long(index);
         let open = &mut self.exchanges[index];
         if !(head.status == 101 && open.upgrade) {
             check_final(head)?;
@@ -156,6 +158,10 @@ impl Conn {
             }
             if open.continue_due && !open.received {
                 open.close_because(CloseReason::ExpectationUnmet);
+            }
+            // RFC 9112 section 9.6: its client sends no other request behind a body that is not read to its end.
+            if open.handler_gone && is_rest_long {
+                open.close_because(CloseReason::RequestUnread);
             }
             if open.method == MethodKind::Connect {
                 open.close_because(CloseReason::ConnectRefused);
@@ -198,6 +204,16 @@ impl Conn {
             _ => self.advance(now),
         }
         Ok(())
+    }
+
+    /// Server: whether more of this request's body is to come than is discarded to keep the connection.
+    fn is_rest_long(&self, index: usize) -> bool {
+        let is_receiver = index + 1 == self.exchanges.len();
+        let left = match self.receiving {
+            Receiving::Known { left } if is_receiver => left,
+            _ => 0,
+        };
+        left > UNREAD_BODY_BYTES_MAX as u64
     }
 
     /// Server: the final head and all of the body.

@@ -78,8 +78,11 @@ impl<A: Callbacks> CallbackExchange<A> {
     /// Whether the exchange ends now. One that is whole stays open until its body is taken: what was
     /// received of it is counted for as long as a reader holds it.
     pub(super) fn is_over(&self) -> bool {
-        let unwanted = self.quiet || self.declined;
-        self.send == SendSide::Done && (unwanted || self.received && self.unread == 0)
+        self.send == SendSide::Done && (self.is_unwanted() || self.received && self.unread == 0)
+    }
+    /// Whether nothing reads the rest of the request.
+    fn is_unwanted(&self) -> bool {
+        self.quiet || self.declined
     }
     /// Asks the peer to send no more of a request that is declined and not complete: one that waits with its body, for room or of
     /// its own accord, learns it too (RFC 9113 section 8.1). Over HTTP/1.1 that would cost the connection.
@@ -98,6 +101,9 @@ impl<A: Callbacks> CallbackExchange<A> {
         head: &ResponseHead,
         body: ResponseBody,
     ) -> Result<usize, Misuse> {
+        if self.is_unwanted() {
+            turn.machine.decline(self.handle.stream());
+        }
         let status = StatusCode::from_u16(head.status).unwrap_or_default();
         let is_empty = match &body {
             ResponseBody::Nothing => true,

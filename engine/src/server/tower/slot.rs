@@ -196,6 +196,9 @@ impl<S: HttpService> Slot<S> {
             // RFC 9110 section 10.1.1: a client that was not asked for its body does not send it.
             self.is_unrequested = true;
         }
+        if self.inlet.as_ref().is_some_and(|inlet| !inlet.is_open()) {
+            turn.machine.decline(self.facts.stream);
+        }
         let plan = BodyPlan::of(&response, self.facts);
         let (head, body) = response.into_parts();
         self.body.set(Some(body));

@@ -3,6 +3,7 @@
 use super::script::*;
 use crate::http::{Side, StreamId};
 use crate::limits::{Config, Timeouts, UNREAD_BODY_BYTES_MAX};
+use crate::machine::Machine;
 use crate::min_rate::Scarcity;
 use bytes::Bytes;
 use std::time::Duration;
@@ -68,6 +69,32 @@ fn what_is_left_of_a_body_nobody_reads_is_thrown_away_within_bounds() {
         script.connection_lists(vec![b'x'; length]);
         script.connection_lists(GET);
         assert_eq!(script.received(), received, "{length}");
+    }
+}
+
+#[test]
+fn a_response_to_a_body_that_is_too_long_to_be_thrown_away_says_that_the_connection_closes() {
+    let cases = [
+        (UNREAD_BODY_BYTES_MAX, 0, true, false),
+        (UNREAD_BODY_BYTES_MAX + 1, 0, true, true),
+        // A reader that is there may read on behind the response.
+        (UNREAD_BODY_BYTES_MAX + 1, 0, false, false),
+        // Most of it has come.
+        (UNREAD_BODY_BYTES_MAX + 1, 1, true, false),
+    ];
+    for (length, received, declined, closes) in cases {
+        let mut script = Script::server();
+        script.connection_lists(format!(
+            "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n"
+        ));
+        script.connection_lists(vec![b'x'; received]);
+        if declined {
+            Machine::decline(&mut script.conn, StreamId(1));
+        }
+        script.respond(1, &response(200, &[]), true);
+        let written = script.wrote();
+        let label = format!("{length}, {received} received, declined {declined}: {written}");
+        assert_eq!(written.contains("connection: close"), closes, "{label}");
     }
 }
 
