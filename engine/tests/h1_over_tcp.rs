@@ -294,17 +294,20 @@ fn a_client_that_ends_its_side_behind_its_request_gets_the_late_answer() {
     assert!(answer.ends_with("late"), "{answer}");
 }
 
-#[test]
-fn where_half_closed_is_zero_the_end_of_a_client_cancels_its_handler() {
-    struct Gone(mpsc::Sender<()>);
-    impl Drop for Gone {
-        fn drop(&mut self) {
-            let _ = self.0.send(());
-        }
+/// Reports that a handler is gone.
+struct Gone(mpsc::Sender<()>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
     }
+}
+
+/// A server whose handlers never answer, and what reports that one is gone.
+fn never_answering(half_closed: Option<Duration>) -> (Running, mpsc::Receiver<()>) {
     let (sender, gone) = mpsc::channel();
     let mut config = ServerConfig::default();
-    config.timeouts.half_closed = Some(Duration::ZERO);
+    config.timeouts.half_closed = half_closed;
     let running = Server::bind("127.0.0.1:0")
         .config(config)
         .serve(service(move |_| {
@@ -316,11 +319,32 @@ fn where_half_closed_is_zero_the_end_of_a_client_cancels_its_handler() {
             }
         }))
         .unwrap();
+    (running, gone)
+}
+
+#[test]
+fn where_half_closed_is_zero_the_end_of_a_client_cancels_its_handler() {
+    let (running, gone) = never_answering(Some(Duration::ZERO));
     let mut peer = Peer::connect(running.local_addr());
     peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
     peer.ends();
     gone.recv_timeout(Duration::from_secs(60)).unwrap();
     assert_eq!(peer.receives_to_the_end(), "");
+}
+
+#[test]
+fn a_client_that_ends_its_side_and_then_resets_the_connection_cancels_its_handler() {
+    let (running, gone) = never_answering(None);
+    let mut peer = Peer::connect(running.local_addr());
+    peer.sends("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    peer.ends();
+    // Another connection is answered first: the end has mostly come by then.
+    let mut other = Peer::connect(running.local_addr());
+    other.sends("GET / HTTP/0.9\r\n\r\n");
+    assert!(other.receives_to_the_end().starts_with("HTTP/1.1 "));
+    assert!(gone.try_recv().is_err(), "it may still read its answer");
+    peer.resets();
+    gone.recv_timeout(Duration::from_secs(60)).unwrap();
 }
 
 #[test]

@@ -312,6 +312,10 @@ impl Conn {
             && self.unread < self.read_ahead as usize
             && !(self.is_paused && self.tail.len() >= TAIL_BYTES_MAX)
     }
+    /// Server: the peer has ended its side, all that it sent is parsed, and responses are due.
+    pub fn has_concluded_input(&self) -> bool {
+        self.input == PeerInput::Concluded && !self.is_closed()
+    }
     /// True when nothing more will be written than what the outbox holds: close after it.
     pub fn is_closed(&self) -> bool {
         self.closed.is_some()

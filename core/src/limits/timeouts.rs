@@ -41,7 +41,8 @@ crate::options! {
         /// request on a connection that is about to end.
         pub idle: Option<Duration> = Some(Duration::from_secs(75)), with_idle;
         /// HTTP/1.1, server: how long a response may take after the client has closed its side, while
-        /// no byte of it waits to be written. The client may be gone, which only a write would reveal.
+        /// no byte of it waits to be written. The client may be gone, which only a write
+        /// would reveal; a reset that comes is seen within a second.
         /// 0: a client that closes its side wants no response; `None`: no limit. Default 30 s.
         pub half_closed: Option<Duration> = Some(Duration::from_secs(30)), with_half_closed;
         /// A connection's age, then a graceful drain. Default `None`, as with hyper, Go and Envoy: gRPC

@@ -55,6 +55,8 @@ pub(crate) struct ConnectionIo<S> {
     blocked_since: Option<Instant>,
     /// How the peer reads meanwhile, where the system says it.
     drain: Option<Box<Drain>>,
+    /// When to look whether the connection is lost, behind the end of the client's side.
+    look_for_loss_at: Option<Instant>,
     /// When to look whether the buffers can be given back.
     release_at: Option<Instant>,
     read_at: Option<Instant>,
@@ -113,6 +115,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             call_socket: |_, _| None,
             blocked_since: None,
             drain: None,
+            look_for_loss_at: None,
             release_at: None,
             read_at: None,
             wrote: false,
@@ -249,6 +252,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             self.machine.next_deadline(),
             carrier,
             stalled,
+            self.look_for_loss_at,
             self.release_at,
             self.drain.as_deref().and_then(Drain::next_deadline),
         ]
@@ -261,6 +265,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             quic.expire(now, &mut self.machine);
         }
         self.look_at_socket(now);
+        self.look_for_loss(now);
         self.machine.handle_timeout(now);
         // It dropped what the socket did not take.
         if self.blocked_since.is_some()

@@ -1,6 +1,7 @@
 //! The time at which an idle connection gives its buffers back, and reads behind a write that failed. Time is an argument: nothing waits.
 
 use super::*;
+use crate::driver::transport::drain::SocketCall;
 use std::sync::Arc;
 use std::task::Waker;
 use tokio::io::{AsyncWriteExt, DuplexStream, ReadBuf};
@@ -228,4 +229,51 @@ async fn a_peer_that_leaves_no_room_for_the_end_of_its_connection_is_given_up() 
     let nearly = start + stall - MOMENT;
     assert!(io.poll_shutdown(&mut cx, nearly).is_pending());
     assert!(io.poll_shutdown(&mut cx, start + stall).is_ready());
+}
+
+/// A server's connection whose client has sent a request and ended its side; `calls`: the system's answers.
+async fn half_closed(calls: CallSocket<DuplexStream>) -> (ConnectionIo<DuplexStream>, Instant) {
+    let (io, mut far, now) = served();
+    let mut io = io.with_stalls(Arc::new(Config::default()), calls);
+    far.write_all(GET).await.unwrap();
+    far.shutdown().await.unwrap();
+    read(&mut io, now);
+    assert_eq!(requests(&mut io).len(), 1);
+    (io, now)
+}
+
+fn resets(io: &mut ConnectionIo<DuplexStream>) -> usize {
+    let mut count = 0;
+    while let Some(event) = io.machine.poll_event() {
+        count += usize::from(matches!(event, Event::StreamReset { .. }));
+    }
+    count
+}
+
+#[tokio::test]
+async fn a_reset_behind_the_end_of_a_clients_side_ends_its_request_at_the_next_look() {
+    let (mut io, start) = half_closed(|_, call| (call == SocketCall::Lost).then_some(32)).await;
+    let look = start + stall::LOOK_FOR_LOSS_EVERY;
+    io.expire_due(look - Duration::from_millis(1));
+    assert_eq!(resets(&mut io), 0);
+    assert!(io.expire_due(look));
+    assert_eq!(resets(&mut io), 1);
+    assert!(io.is_done(look));
+    assert_eq!(io.stream_failure().unwrap().raw_os_error(), Some(32));
+    assert!(
+        !io.expire_due(look + 10 * stall::LOOK_FOR_LOSS_EVERY),
+        "it ends once"
+    );
+}
+
+#[tokio::test]
+async fn a_client_that_has_ended_its_side_and_reads_on_keeps_its_request_and_gets_its_answer() {
+    let (mut io, start) = half_closed(|_, _| None).await;
+    let mut now = start;
+    for _ in 0..20 {
+        now += stall::LOOK_FOR_LOSS_EVERY;
+        assert!(io.expire_due(now), "it is looked at again");
+        assert_eq!(resets(&mut io), 0);
+    }
+    assert!(!io.is_done(now));
 }

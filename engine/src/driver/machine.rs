@@ -174,6 +174,10 @@ impl Machine {
             Self::H3(_) => false,
         }
     }
+    /// HTTP/1.1, a server: the client has ended its side, all that it sent is parsed, and responses are due.
+    pub(crate) fn has_concluded_input(&self) -> bool {
+        matches!(self, Self::H1(conn) if conn.has_concluded_input())
+    }
     /// Client: sets HTTP/1.1's options of the exchange that is opened next. Connections of other versions are shared, and
     /// their requests have a scheme and an authority of their own.
     pub(crate) fn set_open_options(&mut self, options: h1::OpenOptions) {

@@ -15,6 +15,9 @@ use trunkline_core::limits::Config;
 /// has by default (6 MiB in Linux); a peer that closed only the half it reads from may go on sending for ever.
 const LAST_READS_MAX: usize = 128;
 
+/// A look is one system call, for a connection whose client has ended its side within an exchange.
+pub(super) const LOOK_FOR_LOSS_EVERY: Duration = Duration::from_secs(1);
+
 impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     /// Gives up a peer that reads nothing for `Timeouts::write_stall`, and takes what leaves the socket
     /// as progress. The machine sees only the bytes that the transport has not taken; sealed records
@@ -60,6 +63,33 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             self.end_reading(now, TransportEnd::Failed);
         } else if read.is_ready() {
             cx.waker().wake_by_ref();
+        }
+    }
+    /// A server whose client has ended its side, and may still read answers: no read gives the error of a reset that comes
+    /// behind that end, and the runtime wakes no task for it. So the socket is asked from time to time.
+    pub(super) fn plan_look_for_loss(&mut self, now: Instant) {
+        let may_answer = self.machine.side() == Side::Server && !self.machine.is_closed();
+        self.look_for_loss_at = may_answer.then(|| now + LOOK_FOR_LOSS_EVERY);
+    }
+    /// Ends the connection if the system has lost it.
+    pub(super) fn look_for_loss(&mut self, now: Instant) {
+        let IoKind::Bytes(transport) = &self.carrier else {
+            return;
+        };
+        if self.look_for_loss_at.is_none_or(|at| now < at) {
+            return;
+        }
+        // Bytes that came before the reset are delivered before it.
+        let is_due = self.machine.has_concluded_input();
+        let lost = is_due.then(|| (self.call_socket)(transport.socket(), SocketCall::Lost));
+        match lost.flatten() {
+            None => self.plan_look_for_loss(now),
+            Some(code) => {
+                let error = io::Error::from_raw_os_error(i32::try_from(code).unwrap_or_default());
+                self.failure.get_or_insert_with(|| Arc::new(error));
+                self.broken = true;
+                self.end_reading(now, TransportEnd::Failed);
+            }
         }
     }
     /// How long the transport may take nothing, or bring nothing once it takes no more.

@@ -15,9 +15,11 @@ pub(crate) enum SocketCall {
     GiveUp,
     /// The bytes that it holds of those that were written to it, unacknowledged ones included.
     Held,
+    /// The error of a connection that is lost, as the number that the system has for it; it is given once.
+    Lost,
 }
 
-/// Carries the calls out. The count of [`SocketCall::Held`]; `None`: the system does not say.
+/// Carries the calls out. The count of [`SocketCall::Held`], the number of [`SocketCall::Lost`]; `None`: the system does not say.
 pub(crate) type CallSocket<S> = fn(&S, SocketCall) -> Option<u64>;
 
 /// Looks at what a socket holds while it takes nothing.
@@ -156,11 +158,19 @@ fn drop_queue<T: 'static>(socket: &T) {
 pub(crate) fn call_socket<T: 'static>(socket: &T, call: SocketCall) -> Option<u64> {
     match call {
         SocketCall::Held => held_by(socket),
+        SocketCall::Lost => error_of(socket),
         SocketCall::GiveUp => {
             drop_queue(socket);
             None
         }
     }
+}
+
+/// The error that waits at a TCP socket (SO_ERROR): a reset, or probes without an answer.
+fn error_of<T: 'static>(socket: &T) -> Option<u64> {
+    let socket = (socket as &dyn Any).downcast_ref::<TcpStream>()?;
+    let error = socket.take_error().ok().flatten()?;
+    u64::try_from(error.raw_os_error()?).ok()
 }
 
 /// Bytes that the system holds of those written to a TCP socket, on Linux (SIOCOUTQ, tcp(7)).
