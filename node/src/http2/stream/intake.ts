@@ -44,8 +44,8 @@ export class Intake {
   /** Those of them that were taken. */
   taken = 0
 
-  /** `goesOn`: bytes come although the request has no body. */
-  constructor (private readonly exchange: Exchange, goesOn = false) { this.isWhole = this.isEndGiven = !exchange.hasBody && !goesOn }
+  /** `goesOn`: bytes come although the request has no body. `endsApart`: the end goes a turn behind the last piece here, and not where it comes from. */
+  constructor (private readonly exchange: Exchange, goesOn = false, private readonly endsApart = false) { this.isWhole = this.isEndGiven = !exchange.hasBody && !goesOn }
 
   /** Whether bytes wait for their reader. */
   get holds (): boolean { return this.held.length > 0 }
@@ -138,7 +138,7 @@ export class Intake {
    * its stream; the reader of a stream on which all had come before it began gets both together. */
   private endLater (): void {
     const { exchange, reader } = this
-    if (this.endsLater || !exchange.received || exchange.closed || this.held.length > 0 || reader === null) return
+    if (!this.endsApart || this.endsLater || !exchange.received || exchange.closed || this.held.length > 0 || reader === null) return
     if (reader as object === exchange.owner && !loopTurns.isNow(this.turnOfPiece)) return
     this.endsLater = true
     later(() => {

@@ -87,7 +87,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   }
 
   /** The body of the request. */
-  get $intake (): Intake { return (this.$body ??= new Intake(this.$exchange)) }
+  get $intake (): Intake { return (this.$body ??= new Intake(this.$exchange, false, true)) }
 
   // Properties.
 
