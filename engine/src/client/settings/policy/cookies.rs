@@ -7,7 +7,7 @@ use http::{HeaderValue, Uri};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use url::Url;
+use url::{Host, Url};
 
 /// Keeps cookies and says which a request gets. Called on the tasks that send and receive: it must not block.
 pub trait CookieStore: fmt::Debug + Send + Sync + 'static {
@@ -19,7 +19,8 @@ pub trait CookieStore: fmt::Debug + Send + Sync + 'static {
 
 /// Cookies in memory, by the rules of RFC 6265: domain, path, `Secure`, expiry. A cookie for a whole
 /// top-level domain is not kept, and one whose name begins with `__Secure-` or `__Host-` only as these ask; there is no list of public suffixes, so one for `co.uk` is, from a server whose
-/// name ends so.
+/// name ends so. A response in cleartext sets no `Secure` cookie and replaces none (RFC 6265bis section 5.7), but from
+/// `localhost` and loopback addresses.
 ///
 /// A field that is not UTF-8 is not kept, as by reqwest's.
 ///
@@ -92,6 +93,9 @@ impl Kept {
             CookieDomain::NotPresent | CookieDomain::Empty => return,
         };
         let key = (domain, String::from(&cookie.path), cookie.name().to_owned());
+        if !is_private(url) && (cookie.secure() == Some(true) || self.hides_secure(&key)) {
+            return;
+        }
         match self.store.insert(cookie, url) {
             Ok(StoreAction::Inserted) => {}
             Ok(StoreAction::ExpiredExisting) => {
@@ -112,11 +116,43 @@ impl Kept {
         }
         self.order.push_back(key);
     }
+    /// Whether a cookie would stand in the place of one for TLS alone, or be sent in front of it (RFC 6265bis section 5.7, its
+    /// step on secure-only cookies).
+    fn hides_secure(&self, (domain, path, name): &(String, String, String)) -> bool {
+        let is_below = |inner: &str, outer: &str| {
+            let rest = inner.strip_suffix(outer);
+            rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        let is_under = |outer: &str| {
+            let rest = path.strip_prefix(outer);
+            rest.is_some_and(|rest| {
+                rest.is_empty() || outer.ends_with('/') || rest.starts_with('/')
+            })
+        };
+        self.order.iter().any(|(of_domain, of_path, of_name)| {
+            of_name == name
+                && is_under(of_path)
+                && (is_below(domain, of_domain) || is_below(of_domain, domain))
+                && (self.store.get(of_domain, of_path, of_name))
+                    .is_some_and(|kept| kept.secure() == Some(true))
+        })
+    }
     fn remove(&mut self, index: usize) {
         if let Some((domain, path, name)) = self.order.remove(index) {
             self.store.remove(&domain, &path, &name);
         }
     }
+}
+
+/// Whether responses from `url` come over TLS, or from this machine itself: where cookies for TLS alone are sent.
+fn is_private(url: &Url) -> bool {
+    url.scheme() == "https"
+        || match url.host() {
+            Some(Host::Domain(name)) => name == "localhost",
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        }
 }
 
 /// Whether a cookie is what the prefix of its name promises: set to be sent over TLS alone, and with `__Host-` by the host

@@ -153,3 +153,52 @@ fn a_cookie_with_a_control_character_is_not_kept() {
     }
     assert_eq!(jar.to_netscape(), Jar::default().to_netscape());
 }
+
+#[test]
+fn a_response_in_cleartext_sets_and_replaces_no_cookie_that_is_for_tls_alone() {
+    let (tls, cleartext) = ("https://a.example/", "http://a.example/");
+    let forged = [
+        "s=forged; Secure; Path=/",
+        "__Host-s=forged; Secure; Path=/",
+        "__Secure-s=forged; Secure; Path=/",
+    ];
+    let jar = Jar::default();
+    set(&jar, cleartext, &forged);
+    assert_eq!(sent(&jar, tls), None);
+    let own = [
+        "s=own; Secure; Path=/",
+        "whole=own; Secure; Domain=a.example; Path=/",
+        "deep=own; Secure; Path=/d",
+    ];
+    set(&jar, tls, &own);
+    set(&jar, cleartext, &forged);
+    set(
+        &jar,
+        cleartext,
+        &[
+            "s=forged",
+            "s=; Max-Age=0; Path=/",
+            "s=forged; Path=/d",
+            "whole=forged; Path=/",
+            "deep=forged; Path=/d/e",
+        ],
+    );
+    set(
+        &jar,
+        "http://b.a.example/",
+        &["whole=forged; Domain=a.example; Path=/"],
+    );
+    assert_eq!(
+        sent(&jar, "https://a.example/d/e").as_deref(),
+        Some("deep=own; s=own; whole=own")
+    );
+    // Another path or name hides nothing.
+    set(&jar, cleartext, &["deep=1; Path=/", "t=1; Path=/"]);
+    assert_eq!(
+        sent(&jar, "https://a.example/d").as_deref(),
+        Some("deep=own; s=own; whole=own; deep=1; t=1")
+    );
+    // The way to this machine itself is no wire.
+    set(&jar, "http://127.0.0.1/", &["l=1; Secure; Path=/"]);
+    assert_eq!(sent(&jar, "http://127.0.0.1/").as_deref(), Some("l=1"));
+}
