@@ -409,6 +409,45 @@ fn where_nobody_listens_on_udp_tcp_is_used_at_once() {
 }
 
 #[test]
+fn where_http_3_answers_421_the_origin_is_asked_over_tcp_and_quic_is_left_alone() {
+    run(async {
+        let origin = Origin::start(Limits::default(), |request: Request<Body>| async move {
+            let mut response = Response::new(Body::empty());
+            if request.version() == http::Version::HTTP_3 {
+                *response.status_mut() = http::StatusCode::MISDIRECTED_REQUEST;
+            }
+            response
+        });
+        let client = origin.any_client().protocols(Protocols::All);
+        let client = client.build().unwrap();
+        for _ in 0..4 {
+            let response = client.get(origin.url("/")).send().await.unwrap();
+            let found = (response.status().as_u16(), response.version());
+            assert_eq!(found, (200, http::Version::HTTP_2));
+        }
+        assert_eq!(origin.running.metrics().requests_h3, 1);
+    });
+}
+
+#[test]
+fn a_421_says_nothing_of_alternatives() {
+    run(async {
+        let origin = Origin::start(Limits::default(), |_| async {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = http::StatusCode::MISDIRECTED_REQUEST;
+            response
+        });
+        let client = origin.any_client().protocols(Protocols::All);
+        let client = client.build().unwrap();
+        for _ in 0..3 {
+            let response = client.get(origin.url("/")).send().await.unwrap();
+            assert!(response.headers().contains_key("alt-svc"));
+        }
+        assert_eq!(origin.running.metrics().requests_h3, 0);
+    });
+}
+
+#[test]
 fn a_udp_port_in_use_is_named_with_what_to_do() {
     // Over TCP the port is the server's: of two numbers that the system gives, one may be taken there.
     let (listener, _taken) = std::iter::repeat_with(|| {

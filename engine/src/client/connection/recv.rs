@@ -5,6 +5,7 @@ use super::super::settings::KeepAlive;
 use super::ConnectionTask;
 use super::entry::{ExchangeEntry, Incoming, Upload};
 use super::receiver::Receiver;
+use super::repeat::MISDIRECTED;
 use crate::body::Body;
 use crate::client::exchange::compose;
 use crate::error::Error;
@@ -308,7 +309,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// An origin that says for the first time that it serves HTTP/3 gets no new requests here: the
     /// next attempt tries it.
     fn apply_alternative(&mut self, slot: u32, head: &ResponseHead) {
-        if self.settings.protocols != Protocols::All {
+        // RFC 7838 section 6: a 421 says nothing of alternatives.
+        if self.settings.protocols != Protocols::All || head.status == MISDIRECTED {
             return;
         }
         let Some(value) = head.get(Token::ALT_SVC) else {

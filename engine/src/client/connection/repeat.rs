@@ -8,13 +8,13 @@ use crate::error::{Error, ErrorKind, Fault, Retry};
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::H2Code;
-use trunkline_core::http::RequestHead;
+use trunkline_core::http::{RequestHead, Version};
 use trunkline_core::pool::Cause;
 
 /// No server on the path supports the request's expectation (RFC 9110 section 15.5.18).
 const EXPECTATION_FAILED: u16 = 417;
 /// The connection is not one for its origin (RFC 9110 section 15.5.20).
-const MISDIRECTED: u16 = 421;
+pub(super) const MISDIRECTED: u16 = 421;
 /// The server refuses early data because it can be replayed (RFC 8470 section 5.2).
 const TOO_EARLY: u16 = 425;
 
@@ -28,6 +28,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         };
         let loss = self.loss(entry, repetition.cause);
         let origin = &entry.request.origin;
+        if status == MISDIRECTED && self.io.machine.version() == Version::Http3 {
+            // RFC 7838 section 6: this alternative does not serve the origin. Its own connections do.
+            self.settings.alternatives().handle_failed(now, origin);
+        }
         let dispatch = self.dispatch.upgrade();
         if !dispatch.is_some_and(|dispatch| dispatch.would_retry(origin, &loss)) {
             return false;
