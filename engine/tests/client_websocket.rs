@@ -7,6 +7,7 @@ use axum::extract::ws::{Message as AxumMessage, WebSocket, WebSocketUpgrade};
 use axum::routing::{any, get};
 use futures_util::{SinkExt, StreamExt};
 use std::net::SocketAddr;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
@@ -231,6 +232,35 @@ fn an_upgrade_without_the_accept_of_its_key_opens_no_websocket() {
             "sec-websocket-version: 13",
         ] {
             assert!(request.contains(&format!("\r\n{field}\r\n")), "{request}");
+        }
+    });
+}
+
+#[test]
+fn the_total_time_of_a_websocket_ends_it_on_every_version() {
+    run(async {
+        let total = Duration::from_millis(700);
+        for protocols in [Protocols::H2AndH1, Protocols::H2Only, Protocols::H3Only] {
+            let (address, tls) = secure().await;
+            let builder = Client::builder().protocols(protocols).tls(tls);
+            let builder = builder.resolve("localhost", address).timeout(total);
+            let client = builder.build().unwrap();
+            let url = format!("wss://localhost:{}/", address.port());
+            let opened = client.websocket(&url).connect().await;
+            let error = match opened {
+                Ok(response) => {
+                    let mut bytes = response.into_body();
+                    let read = bytes.read_u8();
+                    // Without an end of its time it is silent for ever.
+                    let read = tokio::time::timeout(Duration::from_secs(60), read).await;
+                    let error = read.expect("the WebSocket goes on").unwrap_err();
+                    let error = error.into_inner().unwrap();
+                    *error.downcast::<trunkline::Error>().unwrap()
+                }
+                // A machine that is busy may take as long for the handshake.
+                Err(error) => error,
+            };
+            assert_eq!(error.kind(), ErrorKind::Timeout, "{protocols:?} {error:?}");
         }
     });
 }

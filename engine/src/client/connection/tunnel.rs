@@ -5,6 +5,7 @@ use super::ConnectionTask;
 use super::entry::{ExchangeEntry, Incoming};
 use super::receiver::Receiver;
 use crate::driver::read_buffer::with_read_buffer;
+use crate::driver::timer::Alarm;
 use crate::driver::transport::Transport;
 use crate::error::{Error, ErrorKind, Fault, Retry};
 use bytes::Bytes;
@@ -30,6 +31,8 @@ pub(super) struct ClientTunnel {
     shut: bool,
     /// Why nothing more can be written; what came before is still read.
     write_failure: Option<std::io::Error>,
+    /// Rings when the request's total time has passed.
+    alarm: Alarm,
 }
 
 impl ClientTunnel {
@@ -48,6 +51,7 @@ impl ClientTunnel {
             write_ended: false,
             shut: false,
             write_failure: None,
+            alarm: Alarm::default(),
         })
     }
 
@@ -63,6 +67,16 @@ impl ClientTunnel {
             *unread = unread.saturating_sub(taken);
         }
         if self.entry.request.exchange.is_abandoned() {
+            return Poll::Ready(());
+        }
+        if let Some(until) = self.entry.request.total_until
+            && self.alarm.poll_until(cx, until).is_ready()
+        {
+            let text = self.entry.lateness(until);
+            if let Incoming::Streaming(receiver) = self.end_reading() {
+                let late = Error::new(ErrorKind::Timeout, Fault::Peer, Retry::Never);
+                receiver.fail(late.with_was_sent(true).with_text(text));
+            }
             return Poll::Ready(());
         }
         if self.write_failure.is_none() {
