@@ -105,6 +105,25 @@ fn a_body_that_is_cut_short_is_an_unexpected_end_for_every_reader() {
 }
 
 #[test]
+fn what_was_received_and_not_read_is_in_what_is_read_at_once() {
+    let site = site();
+    let client = blocking::Client::new().unwrap();
+    let begun = || {
+        let request = client.post(url(&site, "/")).body(" [1,2]");
+        let mut response = request.send().unwrap();
+        response.read_exact(&mut [0]).unwrap();
+        response
+    };
+    assert_eq!(begun().content_length(), Some(5));
+    assert_eq!(begun().bytes().unwrap(), "[1,2]");
+    assert_eq!(begun().text().unwrap(), "[1,2]");
+    assert_eq!(begun().json::<Vec<u8>>().unwrap(), [1, 2]);
+    let mut large = client.get(url(&site, "/large")).send().unwrap();
+    large.read_exact(&mut [0; 10]).unwrap();
+    assert_eq!(large.bytes().unwrap().len(), 999_990);
+}
+
+#[test]
 fn one_client_serves_many_threads_and_a_response_outlives_it() {
     let site = site();
     let client = blocking::Client::new().unwrap();

@@ -34,6 +34,22 @@ impl Body {
         }
         Poll::Ready(())
     }
+    /// The body behind a piece of it that was taken.
+    #[cfg(feature = "blocking")]
+    pub(crate) fn behind(self, piece: Bytes) -> Self {
+        if piece.is_empty() {
+            return self;
+        }
+        let length = self.size_hint().exact();
+        let length = length.map(|length| length + piece.len() as u64);
+        let hint = length.map_or_else(SizeHint::default, SizeHint::with_exact);
+        let (first, url) = (Some(Ok(Frame::data(piece))), self.url.clone());
+        let rest = self;
+        Self {
+            kind: Kind::Begun(Box::new(Begun { first, rest, hint })),
+            url,
+        }
+    }
     /// Makes a body of another crate whole that says its exact length and has all of it at hand in one frame (`Full`,
     /// axum's of bytes or a text): so can a client send it again. It is in memory, so it needs no bound.
     ///

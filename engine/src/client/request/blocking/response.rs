@@ -98,24 +98,31 @@ impl BlockingResponse {
     /// # Errors
     /// As [`Body::bytes`].
     pub fn bytes(self) -> Result<Bytes, Error> {
-        let body = self.response.into_body();
-        self.background.wait(body.bytes())?
+        let (response, background) = self.unread();
+        background.wait(response.into_body().bytes())?
     }
-    /// The body as text ([`ResponseExt::text`]).
+    /// The body as text ([`ResponseExt::text`]), without the bytes that were read already.
     ///
     /// # Errors
     /// As [`Body::text`].
     pub fn text(self) -> Result<String, Error> {
-        self.background.wait(self.response.text())?
+        let (response, background) = self.unread();
+        background.wait(response.text())?
     }
-    /// The body as JSON.
+    /// The body as JSON, without the bytes that were read already.
     ///
     /// # Errors
     /// As [`Body::json`].
     #[cfg(feature = "json")]
     pub fn json<T: serde::de::DeserializeOwned>(self) -> Result<T, Error> {
-        let body = self.response.into_body();
-        self.background.wait(body.json())?
+        let (response, background) = self.unread();
+        background.wait(response.into_body().json())?
+    }
+    /// The response with the bytes that were not read: a piece that was received may be read in part.
+    fn unread(self) -> (http::Response<Body>, Arc<Background>) {
+        let piece = self.piece;
+        let response = self.response.map(|rest| rest.behind(piece));
+        (response, self.background)
     }
     /// The next piece that is not empty; an empty one at the end.
     fn next_piece(&mut self) -> Result<Bytes, Error> {
