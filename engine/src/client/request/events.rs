@@ -12,7 +12,7 @@ use futures_core::Stream;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use http::{Response, StatusCode};
 use http_body::Body as _;
-use parse::{EVENT_BYTES_MAX, Parser, TooLong};
+use parse::{EVENT_BYTES_MAX, ID_BYTES_MAX, Parser, TooLong};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -41,8 +41,8 @@ pub struct ServerEvent {
 /// The events of a server; made by [`RequestBuilder::events`]. A stream that ends, or whose connection breaks, is
 /// asked for again with `last-event-id`, after 3 s or the server's `retry`, and twice as long each time that
 /// nothing comes, up to 60 s. It ends at a 204, and with an error at: a status other than 200 (429, 502, 503 and
-/// 504 are asked again), another type than `text/event-stream`, an event of more than 16 MiB, an
-/// error that would come again, and the tenth connection in a row that brings no event.
+/// 504 are asked again), another type than `text/event-stream`, an event of more than 16 MiB or with an id
+/// of more than 8 KiB, an error that would come again, and the tenth connection in a row that brings no event.
 #[must_use = "a stream does nothing until it is read"]
 pub struct EventStream {
     request: RequestBuilder,
@@ -194,10 +194,13 @@ impl EventStream {
                 Some(Ok(event))
             }
             Ok(None) => None,
-            Err(TooLong) => {
+            Err(long) => {
                 self.unread.clear();
                 self.stage = Stage::Ended;
-                let text = format!("an event has more than {EVENT_BYTES_MAX} bytes");
+                let text = match long {
+                    TooLong::Event => format!("an event has more than {EVENT_BYTES_MAX} bytes"),
+                    TooLong::Id => format!("the id of an event has more than {ID_BYTES_MAX} bytes"),
+                };
                 let error = Error::new(ErrorKind::Body, Fault::Peer, Retry::Never);
                 Some(Err(error.with_text(text)))
             }

@@ -6,12 +6,20 @@ use std::time::Duration;
 
 /// Bytes of one event, its lines together. A stream with more is broken off.
 pub(super) const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Bytes of an id: common servers take no longer head back. Each event has a copy of the last id, so that
+/// small events behind a long one cost far more than their bytes.
+pub(super) const ID_BYTES_MAX: usize = 8 * 1024;
 /// The longest time that a server can ask for between two connections.
 const RETRY_MAX: Duration = Duration::from_secs(3600);
 
-/// An event with more than [`EVENT_BYTES_MAX`].
+/// A part of a stream that is too long.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub(super) enum TooLong {
+    /// An event has more than [`EVENT_BYTES_MAX`].
+    Event,
+    /// An id has more than [`ID_BYTES_MAX`].
+    Id,
+}
 
 /// The events of one connection, from its bytes.
 #[derive(Debug, Default)]
@@ -56,13 +64,13 @@ impl Parser {
                 _ if belongs_to_return => {}
                 b'\n' | b'\r' => {
                     self.after_return = byte == b'\r';
-                    if let Some(event) = self.end_line() {
+                    if let Some(event) = self.end_line()? {
                         return Ok(Some(event));
                     }
                 }
                 byte => {
                     if self.line.len() + self.data.len() >= EVENT_BYTES_MAX {
-                        return Err(TooLong);
+                        return Err(TooLong::Event);
                     }
                     self.line.push(byte);
                 }
@@ -70,7 +78,7 @@ impl Parser {
         }
         Ok(None)
     }
-    fn end_line(&mut self) -> Option<ServerEvent> {
+    fn end_line(&mut self) -> Result<Option<ServerEvent>, TooLong> {
         let line = mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&line);
         let text = match mem::replace(&mut self.began, true) {
@@ -78,7 +86,7 @@ impl Parser {
             true => &text,
         };
         if text.is_empty() {
-            return self.end_event();
+            return Ok(self.end_event());
         }
         let (field, value) = text.split_once(':').unwrap_or((text, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
@@ -91,6 +99,7 @@ impl Parser {
                 self.has_data = true;
             }
             "event" => value.clone_into(&mut self.name),
+            "id" if value.len() > ID_BYTES_MAX => return Err(TooLong::Id),
             "id" if !value.contains('\0') => self.next_id = Some(value.to_owned()),
             "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
                 let millis = value.parse().map_or(RETRY_MAX, Duration::from_millis);
@@ -99,7 +108,7 @@ impl Parser {
             // A comment, or a field that is not known.
             _ => {}
         }
-        None
+        Ok(None)
     }
     fn end_event(&mut self) -> Option<ServerEvent> {
         let name = mem::take(&mut self.name);

@@ -1,6 +1,6 @@
 //! Event streams, whole and split at every byte.
 
-use super::{EVENT_BYTES_MAX, Parser, TooLong};
+use super::{EVENT_BYTES_MAX, ID_BYTES_MAX, Parser, TooLong};
 use std::time::Duration;
 
 /// Name, data and id of each event.
@@ -72,7 +72,7 @@ fn an_event_without_end_is_broken_off_at_its_bound() {
         assert_eq!(feed(&piece[..piece.len() - 5]), Ok(None));
         assert_eq!(feed(b"\n"), Ok(None));
     }
-    assert_eq!(feed(&[b'y'; 100]), Err(TooLong));
+    assert_eq!(feed(&[b'y'; 100]), Err(TooLong::Event));
 }
 
 #[test]
@@ -90,4 +90,15 @@ fn the_id_of_an_event_counts_from_its_end_on() {
     assert_eq!(parser.last_id(), Some("a"));
     let (_, parser) = parse(&[b"id: a\ndata: 1\n\nid: b\n\n"]);
     assert_eq!(parser.last_id(), Some("b"));
+}
+
+#[test]
+fn an_id_is_no_longer_than_a_server_takes_back() {
+    let first = |length: usize| {
+        let text = format!("id: {}\ndata\n\n", "x".repeat(length));
+        Parser::default().next_event(&mut text.as_bytes())
+    };
+    let event = first(ID_BYTES_MAX).unwrap().unwrap();
+    assert_eq!(event.id.len(), ID_BYTES_MAX);
+    assert_eq!(first(ID_BYTES_MAX + 1), Err(TooLong::Id));
 }
