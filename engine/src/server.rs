@@ -200,7 +200,7 @@ impl<P> Server<P> {
     }
     /// Writes what becomes of HTTP/3's packets, and the frames of HTTP/2 and HTTP/3, to this file, which is emptied
     /// first (qlog; qvis opens it as `.sqlog`). Servers of a process may share one. Connections have a group each. Values of `authorization`, `cookie` and
-    /// the like are left out; those of other fields are not. The file ends at 256 MiB. Each packet and frame costs
+    /// the like are left out; those of other fields are not. A new file is its owner's alone (Unix). The file ends at 256 MiB. Each packet and frame costs
     /// some microseconds more: for debugging.
     ///
     /// # Errors

@@ -81,8 +81,12 @@ impl Qlog {
             Error::config(text).with_source(error)
         };
         // Appended to, so that two processes may write during a hand-over.
-        let opened = OpenOptions::new().create(true).append(true).open(path);
-        let mut file = opened.map_err(unusable)?;
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        // URLs and fields have secrets in them that have no name.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(path).map_err(unusable)?;
         file.set_len(0).map_err(unusable)?;
         let header = header(side);
         file.write_all(header.as_bytes()).map_err(unusable)?;

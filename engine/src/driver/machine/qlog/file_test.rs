@@ -21,6 +21,17 @@ fn a_file_ends_at_its_bound_with_a_record_that_says_so() {
     assert!(text.len() as u64 <= header + room + 200, "{}", text.len());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_new_file_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = std::env::temp_dir().join(format!("trunkline-{}-mode.sqlog", std::process::id()));
+    drop(Qlog::create(&path, Side::Client).unwrap());
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
 #[cfg(feature = "http3")]
 #[test]
 fn records_in_pieces_are_written_whole_and_the_first_is_left_out() {
