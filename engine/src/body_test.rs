@@ -169,3 +169,17 @@ fn a_body_is_not_polled_outside_of_a_runtime_before_it_is_sent() {
     body.settle();
     assert_eq!(body.whole(), None);
 }
+
+#[cfg(feature = "websocket")]
+#[tokio::test]
+async fn bytes_that_a_connection_has_not_taken_are_not_flushed_when_it_is_gone() {
+    let (mut sender, mut body) = Body::channel();
+    sender.send("taken").await.unwrap();
+    assert!(body.frame().await.unwrap().is_ok());
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(matches!(sender.poll_taken(&mut cx), Poll::Ready(Ok(()))));
+    sender.send("lost").await.unwrap();
+    assert!(sender.poll_taken(&mut cx).is_pending());
+    drop(body);
+    assert!(matches!(sender.poll_taken(&mut cx), Poll::Ready(Err(_))));
+}

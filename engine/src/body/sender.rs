@@ -14,11 +14,18 @@ impl BodySender {
     ) -> Poll<Result<(), Error>> {
         self.pipe.poll_put(cx, bytes)
     }
-    /// Waits until the connection has taken all bytes, or is gone.
-    pub(crate) fn poll_taken(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Waits until the connection has taken all bytes.
+    ///
+    /// # Errors
+    /// It is gone, and has not taken all of them.
+    pub(crate) fn poll_taken(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let mut state = self.pipe.lock();
-        if state.held == 0 || state.reader_gone {
-            return Poll::Ready(());
+        if state.held == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        if state.reader_gone {
+            let lost = Error::cancelled("the connection ended before it had taken all bytes");
+            return Poll::Ready(Err(lost));
         }
         state.writer = Some(cx.waker().clone());
         Poll::Pending

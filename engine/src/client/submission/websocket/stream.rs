@@ -112,7 +112,7 @@ impl AsyncWrite for WebSocketBytes {
         }
         ready!(self.poll_send(cx))?;
         match &mut self.sender {
-            Some(sender) => sender.poll_taken(cx).map(Ok),
+            Some(sender) => sender.poll_taken(cx).map_err(io::Error::from),
             None => Poll::Ready(Ok(())),
         }
     }
