@@ -535,3 +535,19 @@ test('with trunkline/register SNICallback may answer with a context of tls.creat
   const { out, err } = await registered(program)
   assert.equal(out, '200\n200', err)
 })
+
+for (const [name, module] of Object.entries(SERVERS)) {
+  for (const [label, end] of Object.entries({ closed: stream => { stream.close() }, destroyed: stream => { stream.destroy() } })) {
+    test(`a session ends behind a request that was ${label} in its turn, with a server of ${name}`, async t => {
+      const { url } = await serve(t, module, { stream: one => { one.on('error', () => {}).respond(); one.end('x') } })
+      const session = open(t, url)
+      await once(session, 'remoteSettings')
+      const stream = session.request()
+      end(stream)
+      await once(stream, 'close')
+      session.close()
+      await once(session, 'close')
+      assert.equal(stream.rstCode, 0)
+    })
+  }
+}

@@ -10,6 +10,7 @@ import { endOfSession, invalidType, plain, sessionError } from '../codes'
 import { brokenSession } from '../connection/broken'
 import { sessionSocket, type Socket } from '../connection/socket'
 import { BLOCK_BYTES_DEFAULT, exceedsBlock, type Headers } from '../fields'
+import { LateResets } from './late_resets'
 import { SocketLink } from './socket_link'
 import { showCreated, showStarted } from './channels'
 import { cancelled, ofClient, tooManyOrigins } from './errors'
@@ -74,6 +75,10 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     this.$isEnding = false
     this.$ending = this.$ending.filter(stream => !stream.destroyed && !stream.$endIfOver())
   }
+  private readonly $lateResets = new LateResets(streams => {
+    for (const stream of streams) this.$machine?.reset(stream, NO_ERROR)
+    this.$plan()
+  }, () => { this.$maybeDestroy() })
   private $isClosed = false
   private $isDestroyed = false
   private $destroyCode = NO_ERROR
@@ -239,6 +244,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   private $opened (stream: ClientHttp2Stream, id: number, isFinished: boolean): void {
     this.$pendingStreams.delete(stream)
     this.$streams.set(id, stream)
+    this.$lateResets.onOpened(id)
     stream.$inContext(() => { stream.$begin(id, isFinished) })
   }
 
@@ -270,6 +276,9 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   // Services for its streams.
 
   $plan (): void { this.$carrier?.plan() }
+  $resetStream (stream: number, code: number): void {
+    if (code !== NO_ERROR || !this.$lateResets.keep(stream)) this.$machine?.reset(stream, code)
+  }
   $planBody (stream: ClientHttp2Stream): void { this.$carrier?.planFirst(() => { stream.$flushBody() }) }
   $watchEnd (stream: ClientHttp2Stream): void {
     this.$ending.push(stream)
@@ -290,6 +299,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   $dropOrigin (origin: string): void { if (this.$isEncrypted === true) this.$theOrigins().delete(origin) }
 
   private $afterWrite (): void {
+    this.$lateResets.onWritten()
     if (this.$sending.length > 0) this.$sending = this.$sending.filter(stream => !stream.$settleSent())
     if (this.$ending.length > 0 && !this.$isEnding) {
       this.$isEnding = true
@@ -374,7 +384,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   }
 
   private $maybeDestroy (): void {
-    if (this.$isClosed && this.$streams.size === 0 && this.$pendingStreams.size === 0) this.destroy()
+    if (this.$isClosed && this.$streams.size === 0 && this.$pendingStreams.size === 0 && this.$lateResets.isEmpty) this.destroy()
   }
 
   /** `byPeer`: the peer has ended it, so that streams end behind the bytes that came before. */

@@ -41,6 +41,8 @@ export interface StreamOwner {
   readonly $isLeft: boolean
   /** Something is to be sent at the end of this turn. */
   $plan: () => void
+  /** Resets a stream of the machine. */
+  $resetStream: (stream: number, code: number) => void
   /** The pieces of a stream are to be sent at the end of this turn. */
   $planBody: (stream: ClientHttp2Stream) => void
   /** Both sides of a stream may have ended: after the next write. */
@@ -221,7 +223,7 @@ export class ClientHttp2Stream extends Duplex {
     } while (!this.$pendingWrite.isSent)
     // The GOAWAY of a session that is destroyed, and its end, say enough: behind a reset without an error's code the server
     // would take the body for whole.
-    if (!owner!.destroyed) machine.reset(streamId, code)
+    if (!owner!.destroyed) owner!.$resetStream(streamId, code)
     owner!.$plan()
   }
 

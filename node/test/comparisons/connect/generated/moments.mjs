@@ -10,7 +10,8 @@ const program = act => async ({ connect }, t) => {
       stream: (stream, headers) => {
         stream.on('error', () => {})
         stream.respond({ 'x-method': headers[':method'] })
-        if (headers[':path'] === '/open') stream.write('first')
+        if (headers[':path'] === '/text') stream.end('x')
+        else if (headers[':path'] === '/open') stream.write('first')
         else stream.pipe(stream)
       }
     }
@@ -38,6 +39,7 @@ const stream = (headers, options, act) => program(async (session, log, t) => {
 })
 const GET = {}
 const POST = { ':method': 'POST' }
+const TEXT = { ':path': '/text' }
 const OPEN = { ':path': '/open' }
 
 export default {
@@ -58,6 +60,16 @@ export default {
   'destroy at the end': stream(GET, {}, one => { one.on('end', () => { one.destroy() }).resume() }),
   'destroy at the close': stream(GET, {}, (one, log) => { one.on('close', () => { one.destroy(new Error('own')); log('again') }).resume() }),
   'close at the response': stream(OPEN, {}, one => { one.on('response', () => { one.close() }).resume() }),
+  'close in the turn of the request': stream(GET, {}, one => { one.close() }),
+  'close in the turn of the request, a response with a text': stream(TEXT, {}, one => { one.close() }),
+  'destroy in the turn of the request, a response with a text': stream(TEXT, {}, one => { one.destroy() }),
+  'close with a code in the turn of the request': stream(GET, {}, one => { one.close(8) }),
+  'close of a POST in the turn of the request': stream(POST, {}, one => { one.close() }),
+  'close behind a write in the turn of the request': stream(POST, {}, one => { one.write('x'); one.close() }),
+  'close behind an end in the turn of the request': stream(POST, {}, one => { one.end('x'); one.close() }),
+  'destroy in the turn of the request': stream(GET, {}, one => { one.destroy() }),
+  'destroy of a POST in the turn of the request': stream(POST, {}, one => { one.destroy() }),
+  'close in the turn of the request, then of the session': stream(GET, {}, (one, log, t, session) => { one.close(); session.close() }),
   'trailers': stream(POST, { waitForTrailers: true }, one => { one.on('wantTrailers', () => { one.sendTrailers({ a: 'b' }) }).resume().end('x') }),
   'trailers before they are wanted': stream(POST, { waitForTrailers: true }, (one, log, t) => { t.attempt(log, 'send', () => { one.sendTrailers({ a: 'b' }) }); one.resume().end('x') }),
   'trailers twice': stream(POST, { waitForTrailers: true }, (one, log, t) => { one.on('wantTrailers', () => { one.sendTrailers({ a: 'b' }); t.attempt(log, 'again', () => { one.sendTrailers({}) }) }).resume().end('x') }),
