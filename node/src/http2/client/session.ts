@@ -205,7 +205,10 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     if (stream.destroyed || this.$isDestroyed) return
     // It waits for the connection, and its session was closed meanwhile.
     if (this.$isClosed && ![...this.$waiting].includes(asked)) stream.$inContext(() => { stream.destroy(ofClient('ERR_HTTP2_GOAWAY_SESSION')) })
-    else if (this.$waiting.length > 0 || !this.$open(asked)) this.$waiting.push(asked)
+    else if (this.$waiting.length > 0 || !this.$open(asked)) {
+      this.$waiting.push(asked)
+      stream.$wait()
+    }
   }
 
   /** Gives a stream to the machine. False: the server has no room for it. */

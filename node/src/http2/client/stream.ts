@@ -89,6 +89,8 @@ export class ClientHttp2Stream extends Duplex {
   $isReceived = false
   /** Called when all of the body, which has ended, is in frames. */
   private $onSent: (() => void) | undefined
+  /** The server has no room for it. */
+  private $isWaiting = false
   /** The user's write that is under way. */
   private readonly $pendingWrite = new PendingWrite()
   private $timer: Timer | undefined
@@ -139,11 +141,20 @@ export class ClientHttp2Stream extends Duplex {
     this.emit('ready')
   }
 
+  /** The server has no room for it: writes are called back in their own async contexts, as those of a stream that has begun. */
+  $wait (): void {
+    this.$isWaiting = true
+    this.uncork()
+  }
+
+  /** Calls when it has begun. */
+  private $whenReady (call: () => void): void { this.once('ready', this.$isWaiting ? AsyncResource.bind(call) : call) }
+
   // Output of the user.
 
   override _write (chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
     if (this.pending) {
-      this.once('ready', () => { this._write(chunk, encoding, done) })
+      this.$whenReady(() => { this._write(chunk, encoding, done) })
       return
     }
     if (!this.destroyed) this.$keep([bytesOf(chunk, encoding)], chunk.length, done)
@@ -152,7 +163,7 @@ export class ClientHttp2Stream extends Duplex {
 
   override _writev (chunks: { chunk: Buffer | string; encoding: BufferEncoding }[], done: Done): void {
     if (this.pending) {
-      this.once('ready', () => { this._writev(chunks, done) })
+      this.$whenReady(() => { this._writev(chunks, done) })
       return
     }
     if (!this.destroyed) this.$keep(chunks.map(({ chunk, encoding }) => bytesOf(chunk, encoding)), chunks.reduce((sum, { chunk }) => sum + chunk.length, 0), done)
@@ -240,7 +251,7 @@ export class ClientHttp2Stream extends Duplex {
 
   override _final (done: Done): void {
     if (this.pending) {
-      this.once('ready', () => { this._final(done) })
+      this.$whenReady(() => { this._final(done) })
       return
     }
     const { $owner: owner } = this

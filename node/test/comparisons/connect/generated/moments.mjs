@@ -1,4 +1,5 @@
 // Calls and events of node:http2's sessions and streams of a client at odd moments, a program each.
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import { finished, pipeline, Readable } from 'node:stream'
 import { closing, fields, turns } from '../stage.mjs'
@@ -41,6 +42,23 @@ const GET = {}
 const POST = { ':method': 'POST' }
 const TEXT = { ':path': '/text' }
 const OPEN = { ':path': '/open' }
+const contexts = new AsyncLocalStorage()
+/** The contexts in which writes of a request are called back whose head waits until another request has ended. */
+const waiting = act => async ({ connect }, t) => {
+  const { url } = await t.serve('node', { options: { settings: { maxConcurrentStreams: 1 } }, listeners: { stream: one => { one.on('error', () => {}); one.respond(); one.pipe(one) } } })
+  const session = t.open(connect, url)
+  await once(session, 'remoteSettings')
+  const log = t.log('client')
+  const first = session.request(POST)
+  await once(first, 'response')
+  const one = contexts.run('request', () => session.request(POST))
+  act(one, log)
+  first.resume().end()
+  one.resume()
+  await closing(one)
+  session.close()
+  await closing(session)
+}
 
 export default {
   'a signal that is aborted already': program(async (session, log, t) => { const one = t.attempt(log, 'request', () => session.request(GET, { signal: AbortSignal.abort() })); if (one !== undefined) { one.on('error', error => { log('error', error) }); await closing(one); log(one.rstCode, one.id) } }),
@@ -70,6 +88,10 @@ export default {
   'destroy in the turn of the request': stream(GET, {}, one => { one.destroy() }),
   'destroy of a POST in the turn of the request': stream(POST, {}, one => { one.destroy() }),
   'close in the turn of the request, then of the session': stream(GET, {}, (one, log, t, session) => { one.close(); session.close() }),
+  'a write of a request that waits for room': waiting((one, log) => { contexts.run('write', () => { one.write('x', () => { log('written', contexts.getStore()) }) }); one.end() }),
+  'two writes of a request that waits for room': waiting((one, log) => { for (const name of ['first', 'second']) contexts.run(name, () => { one.write('x', () => { log('written', contexts.getStore()) }) }); one.end() }),
+  'an end of a request that waits for room': waiting((one, log) => { contexts.run('end', () => { one.end('x', () => { log('ended', contexts.getStore()) }) }) }),
+  'an end without bytes of a request that waits for room': waiting((one, log) => { contexts.run('end', () => { one.end(() => { log('ended', contexts.getStore()) }) }) }),
   'trailers': stream(POST, { waitForTrailers: true }, one => { one.on('wantTrailers', () => { one.sendTrailers({ a: 'b' }) }).resume().end('x') }),
   'trailers before they are wanted': stream(POST, { waitForTrailers: true }, (one, log, t) => { t.attempt(log, 'send', () => { one.sendTrailers({ a: 'b' }) }); one.resume().end('x') }),
   'trailers twice': stream(POST, { waitForTrailers: true }, (one, log, t) => { one.on('wantTrailers', () => { one.sendTrailers({ a: 'b' }); t.attempt(log, 'again', () => { one.sendTrailers({}) }) }).resume().end('x') }),
