@@ -29,6 +29,9 @@ const CONTINUE = 100
 const MISDIRECTED = 421
 /** The end of a body is a success at once where no more than this waits for the server's windows: one frame. */
 const AT_ONCE_BYTES_MAX = 16 * 1024
+/** The line of Node.js from which a stream that its user has closed in order gets nothing more of the same read. */
+const LEAVES_REST_FROM = 26
+const leavesRest = Number.parseInt(process.versions.node, 10) >= LEAVES_REST_FROM
 /** A session, as far as its streams need it. */
 export interface StreamOwner {
   readonly $machine: Machine | undefined
@@ -83,6 +86,8 @@ export class ClientHttp2Stream extends Duplex {
   endAfterHeaders = false
   /** The machine was asked to reset it. */
   private $isReset = false
+  /** Frames that came in the same read as that are not reported. */
+  private $leavesRest = false
   /** Our side has ended for the machine. */
   private $isFinished = false
   /** The peer's side has ended. */
@@ -224,6 +229,7 @@ export class ClientHttp2Stream extends Duplex {
     const machine = owner?.$machine
     if (machine === undefined || streamId === undefined) return
     this.$isReset = true
+    this.$leavesRest = leavesRest && code === NO_ERROR
     // A stream writes a piece at a time: those behind it follow when it is taken.
     if (this.$onSent !== undefined) this.$onSent = undefined
     else do {
@@ -331,6 +337,7 @@ export class ClientHttp2Stream extends Duplex {
 
   $onHead (status: number, fields: string[], sensitive: string[], isInterim: boolean, isEnd: boolean): void {
     this.$touch()
+    if (this.$leavesRest) return
     const headers = objectOf(fields, sensitive)
     headers[':status'] = status
     const event = isInterim ? 'headers' : 'response'
@@ -348,6 +355,7 @@ export class ClientHttp2Stream extends Duplex {
 
   $onBody (bytes: Buffer, isEnd: boolean): void {
     this.$touch()
+    if (this.$leavesRest) return this.$owner?.$machine?.take(this.$streamId!, bytes.length)
     if (bytes.length > 0) {
       this.$untaken += bytes.length
       this.$received += bytes.length
@@ -359,6 +367,7 @@ export class ClientHttp2Stream extends Duplex {
 
   $onTrailers (fields: string[], sensitive: string[]): void {
     this.$touch()
+    if (this.$leavesRest) return
     const trailers = objectOf(fields, sensitive)
     this.$report = () => {
       this.$report = undefined

@@ -10,6 +10,7 @@ const program = act => async ({ connect }, t) => {
     listeners: {
       stream: (stream, headers) => {
         stream.on('error', () => {})
+        if (headers[':path'] === '/early') stream.additionalHeaders({ ':status': 103 })
         stream.respond({ 'x-method': headers[':method'] })
         if (headers[':path'] === '/text') stream.end('x')
         else if (headers[':path'] === '/open') stream.write('first')
@@ -42,6 +43,7 @@ const GET = {}
 const POST = { ':method': 'POST' }
 const TEXT = { ':path': '/text' }
 const OPEN = { ':path': '/open' }
+const EARLY = { ':path': '/early' }
 const contexts = new AsyncLocalStorage()
 /** The contexts in which writes of a request are called back whose head waits until another request has ended. */
 const waiting = act => async ({ connect }, t) => {
@@ -88,6 +90,10 @@ export default {
   'destroy in the turn of the request': stream(GET, {}, one => { one.destroy() }),
   'destroy of a POST in the turn of the request': stream(POST, {}, one => { one.destroy() }),
   'close in the turn of the request, then of the session': stream(GET, {}, (one, log, t, session) => { one.close(); session.close() }),
+  'close at an interim head': stream(EARLY, {}, one => { one.on('headers', () => { one.close() }).resume() }),
+  'close with a code at an interim head': stream(EARLY, {}, one => { one.on('headers', () => { one.close(8) }).resume() }),
+  'destroy at an interim head': stream(EARLY, {}, one => { one.on('headers', () => { one.destroy() }).resume() }),
+  'close at the response with bytes behind it': stream(OPEN, {}, (one, log) => { one.on('response', () => { one.close() }).on('data', piece => { log('data', piece) }) }),
   'a write of a request that waits for room': waiting((one, log) => { contexts.run('write', () => { one.write('x', () => { log('written', contexts.getStore()) }) }); one.end() }),
   'two writes of a request that waits for room': waiting((one, log) => { for (const name of ['first', 'second']) contexts.run(name, () => { one.write('x', () => { log('written', contexts.getStore()) }) }); one.end() }),
   'an end of a request that waits for room': waiting((one, log) => { contexts.run('end', () => { one.end('x', () => { log('ended', contexts.getStore()) }) }) }),
