@@ -336,6 +336,7 @@ export class Http2ServerResponse implements Face {
   // The events of the stream.
 
   get $isReceived (): boolean { return hasListeners(this) || hasListeners(this.$request) || ServerResponse.prototype.emit !== Stream.prototype.emit }
+  get $hasTrailers (): boolean { return this.$trailerFields !== undefined }
   $trailers (): string { return this.$trailerFields === undefined ? '' : trailerText(this.$trailerFields, this.$stream.$isStrict) }
   $onStreamTrailers (trailers: Headers, raw: string[]): void { this.$request.$onTrailers(trailers, raw) }
   $onStreamAborted (): void { this.$request.$onAborted() }

@@ -11,6 +11,8 @@ export interface Face {
   $onStreamClosed: () => void
   /** The text of the trailers that were set until now. */
   $trailers: () => string
+  /** Whether trailers were set, to which others may be added until the next turn. */
+  readonly $hasTrailers: boolean
   /** Whether it has listeners. */
   readonly $isReceived: boolean
   /** The request that handlers have. */

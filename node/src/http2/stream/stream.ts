@@ -238,7 +238,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
       if (this.headRequest) return
       this.respond()
     }
-    if (this.$waitsForTrailers) {
+    if (this.$waitsForTrailers || this.$face?.$hasTrailers === true) {
       // Within the turn, so that the trailers go with what is before them; those of a response may be set until its end.
       const want = (): void => { this.$wantTrailers() }
       if (this.$face === null) process.nextTick(want)
