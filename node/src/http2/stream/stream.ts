@@ -70,6 +70,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   /** It was answered without a listener, so its end is not emitted. */
   private $isQuiet = false
   private $isFile = false
+  /** A piece of content was given to the exchange. */
+  private $hasContent = false
   $cutsRequest = false
   private $headersObject: Headers | undefined
   private $rawList: string[] | undefined
@@ -212,6 +214,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
 
   /** Sends a piece; `done` when the connection has room for the next. */
   $send (bytes: Buffer, done: (error?: Error | null) => void): void {
+    this.$hasContent = true
     this.$timer?.refresh()
     this.$of?.$refresh()
     this.$flush()
@@ -224,8 +227,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   _final (done: (error?: Error | null) => void): void {
     if (this.$isClosed || this.$isAnswered) return done()
     const finished = asked('SHUTDOWNWRAP', done)
-    // Trailers are wanted behind 'finish'.
-    if (this.$waitsForTrailers) finished()
+    // Trailers are wanted behind 'finish', and a head that is all has been given.
+    if (this.$waitsForTrailers || !this.$hasContent) finished()
     else later(finished)
     if (!this.$isFile) this.$finishBody()
   }
