@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import nodeHttp2 from 'node:http2'
 import net from 'node:net'
 import test from 'node:test'
+import { fileURLToPath } from 'node:url'
 import http2 from 'trunkline/http2'
 import { DATA, END_HEADERS, END_STREAM, HEADERS, RST_STREAM, SETTINGS, frame, numbers } from '../support/servers/h2_frames.mjs'
 
@@ -220,4 +221,25 @@ test('the reader of a body that is whole gets its end before the reset that came
   socket.write(Buffer.concat([frame(DATA, END_STREAM, 1, Buffer.from('b')), frame(RST_STREAM, 0, 1, numbers(8))]))
   await closed
   assert.deepEqual(seen, ['a', 'b', 'end', 'aborted', 'close'])
+})
+
+test('a file that ends before its offset resets its stream behind the head that was asked for', async t => {
+  const server = http2.createServer()
+  t.after(() => { server.close() })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = nodeHttp2.connect(`http://127.0.0.1:${server.address().port}`)
+  t.after(() => { client.destroy() })
+  const sent = client.request()
+  sent.on('error', () => {})
+  const [stream] = await once(server, 'stream')
+  const events = []
+  const closing = new Promise(resolve => { stream.on('close', resolve) })
+  const left = new Promise(resolve => { sent.on('close', resolve) })
+  for (const event of ['aborted', 'finish', 'error']) stream.on(event, () => { events.push(event) })
+  stream.respondWithFile(fileURLToPath(import.meta.url), { 'content-type': 'text/plain' }, { offset: 10_000_000 })
+  await closing
+  assert.deepEqual([events, stream.headersSent, stream.aborted, stream.rstCode], [['finish', 'error'], true, false, 1])
+  await left
+  assert.equal(sent.rstCode, 1)
 })

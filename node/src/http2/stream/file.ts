@@ -10,7 +10,8 @@ import { checkAnswerable, finalHeaders, isBodyless, type AnsweredStream, type Re
 interface Range { offset: number; length: number }
 
 /** A stream, as far as files need it. */
-interface FileStream extends AnsweredStream {
+interface FileStream extends Omit<AnsweredStream, 'headersSent'> {
+  headersSent: boolean
   destroy: (error?: Error) => unknown
   close: (code?: number) => void
   $endForFile: () => void
@@ -81,6 +82,8 @@ export function respondWithFile<Stream extends FileStream> (stream: Stream, path
         // node:http2 sends such a length, and clients reset the stream.
         if (range.length < 0) {
           drop()
+          stream.headersSent = true
+          stream.$endForFile()
           return stream.close(PROTOCOL_ERROR)
         }
         headers['content-length'] = range.length
