@@ -47,7 +47,7 @@ export interface OwnHttp1 {
 }
 
 /** Options of node:http that its servers keep to themselves, and those that would have requests read less strictly. */
-interface Given { insecureHTTPParser?: boolean; httpValidation?: string; requireHostHeader?: boolean; shouldUpgradeCallback?: unknown }
+interface Given { insecureHTTPParser?: boolean; httpValidation?: string; requireHostHeader?: boolean; shouldUpgradeCallback?: unknown; optimizeEmptyRequests?: unknown }
 
 /** Names of options for which it was said that they do not apply. */
 const warned = new Set<string>()
@@ -74,6 +74,9 @@ export function ownHttp1 (options: Http1Options): OwnHttp1 {
   if (httpValidation !== 'strict') warnStrict('httpValidation', httpValidation)
   return own
 }
+
+/** Whether requests of HTTP/1.1 without a body have ended before they are emitted. */
+export const optimizesEmpty = (options: Http1Options): boolean => ({ ...options, ...options.http1Options } as Given).optimizeEmptyRequests === true
 
 /** The names of fields whose values go in one line, of a server of node:http. */
 export function uniqueOf (own: OwnHttp1): { symbol: symbol; names: unknown } | undefined {

@@ -11,7 +11,7 @@ import { notProvided } from '../../server/refused'
 import { checkObject, invalidType, invalidValue } from '../codes'
 import { checkListed } from '../options/custom_settings'
 import type { Chooser } from '../handshake/client_hello'
-import { takesHostless, uniqueOf, warnStrict, type HttpOptions, type Http1Options, type OwnHttp1 } from './http1_options'
+import { takesHostless, optimizesEmpty, uniqueOf, warnStrict, type HttpOptions, type Http1Options, type OwnHttp1 } from './http1_options'
 import { countOf, memoryOf, sentHeadMaxOf, settingsMaxOf, windowOf } from '../options/option_bounds'
 import { HTTP1_FIELDS_MAX } from './bounds'
 import type { CompatServerOptions } from './compat_options'
@@ -201,6 +201,7 @@ export function compatServerOptions (options: Http2ServerOptions & Untyped & Htt
       IncomingMessage: (http1Options.IncomingMessage ?? options.Http1IncomingMessage ?? ofHttp.IncomingMessage ?? http.IncomingMessage) as typeof http.IncomingMessage,
       ServerResponse: (http1Options.ServerResponse ?? options.Http1ServerResponse ?? ofHttp.ServerResponse ?? http.ServerResponse) as typeof http.ServerResponse,
       joinDuplicateHeaders: own.joinDuplicateHeaders,
+      optimizeEmptyRequests: optimizesEmpty(options),
       rejectNonStandardBodyWrites: own.rejectNonStandardBodyWrites === true,
       headBytesMax: own.maxHeaderSize || (options.limits?.headBytesMax === undefined ? http.maxHeaderSize : undefined),
       unique: uniqueOf(own)

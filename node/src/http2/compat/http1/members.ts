@@ -26,6 +26,8 @@ export interface Request extends IncomingMessage {
   _consuming: boolean
   _dumped: boolean
   _dump: () => void
+  /** From Node 24 on. */
+  _dumpAndCloseReadable?: () => void
   joinDuplicateHeaders: boolean
   _addHeaderLines: (raw: string[], count: number) => void
   _readableState: { destroyed: boolean; readingMore: boolean; resumeScheduled: boolean }
@@ -55,6 +57,8 @@ export interface Http1 {
   ServerResponse: typeof ServerResponse
   /** A field that comes again is joined to the one before, also where node:http keeps the first alone. */
   joinDuplicateHeaders?: boolean
+  /** A request whose head says that it has no body has ended before it is emitted, and emits neither its end nor its close. */
+  optimizeEmptyRequests?: boolean
   /** A body for a response that has none is an error. */
   rejectNonStandardBodyWrites?: boolean
   /** Bytes of a target with the names and values of its fields from which on a request is refused; undefined: as the engine has it. */

@@ -106,6 +106,7 @@ export function reportAsHttp1 (server: EndNotifier, exchange: Exchange, shared: 
   if (exchange.version >= HttpVersion.Http2) showOpen(shared, response)
   if (exchange.hasBody && exchange.version < HttpVersion.Http2) carrier.limit()
   showRequest(request, response, socket, server)
+  if (http1.optimizeEmptyRequests === true && !('content-length' in request.headers) && !('transfer-encoding' in request.headers)) request._dumpAndCloseReadable?.()
   if (!isDropped(server, shared, request, response)) report(server, exchange, request, response)
   if (!exchange.hasBody && !request.complete) {
     request.complete = true
