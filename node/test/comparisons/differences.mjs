@@ -514,6 +514,8 @@ export const differences = {
   },
   'server generated': {
     'effects: maxHeaderListPairs 10, more': STATUS,
+    'moments: stream: destroy with an error in finish': 'finish says that all was written: until all was sent, an error resets the stream with its code',
+    'moments: stream: finished at its close, a body that was read': ['a stream that is whole has finished', 20, 22, 24],
     'effects: maxSettings 2, more': ['a connection that its peer has broken ends: this line of node:http2 leaves it open', 20],
     'effects: maxSendHeaderBlockLength, none, trailers of 64 KiB': 'trailers that cannot be sent fail their stream: with node its client takes the response for whole',
     'effects: settings, maxFrameSize': FRAMES,

@@ -1,7 +1,7 @@
 // Calls and events of node:http2's servers at odd moments, a program each.
 import { once } from 'node:events'
 import fs from 'node:fs'
-import { pipeline, Readable, Transform } from 'node:stream'
+import { finished, pipeline, Readable, Transform } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { turns } from '../../sides.mjs'
 
@@ -46,6 +46,14 @@ const compatible = (act, request, options) => program((server, log, over, t) => 
   })
 }, request, options)
 const post = { headers: { ':method': 'POST' }, body: 'abc' }
+
+/** The result of `finished` of node:stream for a stream that is answered, when `act` calls `see`. */
+const finishing = (act, request) => program((server, log, over) => {
+  server.on('stream', one => { one.respond(); one.end('x'); act(one, () => { finished(one, error => { log('finished', error); over() }) }) })
+}, request)
+const finishingRequest = (act, request) => program((server, log, over) => {
+  server.on('request', (req, res) => { res.end('x'); act(req, res, one => { finished(one, error => { log('finished', error); over() }) }) })
+}, request)
 
 export default {
   'stream: respond when closed': stream((one, log, t) => { one.close(8); t.attempt(log, 'respond', () => { one.respond() }) }),
@@ -95,9 +103,28 @@ export default {
   'stream: close twice': stream((one, log) => { one.close(3, () => { log('first') }); one.close(4, () => { log('second') }) }),
   'stream: a head with a connection field': stream((one, log, t) => { t.attempt(log, 'respond', () => { one.respond({ connection: 'close' }) }); one.close() }),
   'stream: a head of HEAD with a body': stream((one, log, t) => { one.respond(); t.attempt(log, 'write', () => one.write('x', error => { log('written', error) })); one.end() }, { headers: { ':method': 'HEAD' } }),
+  'stream: destroy with an error in finish': stream(one => { one.respond(); one.on('finish', () => { one.destroy(new Error('own')) }); one.end('x') }),
+  'stream: destroy with an error in finish, a body that has not ended': stream(one => { one.respond(); one.on('finish', () => { one.destroy(new Error('own')) }); one.end('x') }, { headers: { ':method': 'POST' }, body: null, endStream: false }),
   'stream: a write behind a head of 204': stream((one, log, t) => { one.respond({ ':status': 204 }); t.attempt(log, 'write', () => one.write('x', error => { log('written', error) })) }),
   'stream: a write behind a head that is all': stream((one, log, t) => { one.respond({}, { endStream: true }); t.attempt(log, 'write', () => one.write('x', error => { log('written', error) })) }),
   'stream: a write behind an end without a text': stream((one, log, t) => { one.respond(); one.end(); t.attempt(log, 'write', () => one.write('x', error => { log('written', error) })) }),
+  'stream: finished at its close': finishing((one, see) => { one.on('close', see) }),
+  'stream: finished a turn behind its close': finishing((one, see) => { one.on('close', () => { setImmediate(see) }) }),
+  'stream: finished a while behind its end': finishing((one, see) => { setTimeout(see, 30) }),
+  'stream: finished in the turn of its end': finishing((one, see) => { see() }),
+  'stream: finished at its close, a body that was read': finishing((one, see) => { one.on('close', see).resume() }, post),
+  'stream: finished in the turn of its end, a body that is not read': finishing((one, see) => { see() }, post),
+  'stream: finished at its close, a body that is not read': finishing((one, see) => { one.on('close', see) }, post),
+  'stream: finished a while behind its end, a body that is not read': finishing((one, see) => { setTimeout(see, 30) }, post),
+  'request: its stream finished at the close': finishingRequest((req, res, see) => { res.on('close', () => { see(req.stream) }) }),
+  'request: its stream finished a turn behind the close': finishingRequest((req, res, see) => { res.on('close', () => { setImmediate(() => { see(req.stream) }) }) }),
+  'request: its stream finished a while behind the end': finishingRequest((req, res, see) => { const { stream: one } = req; setTimeout(() => { see(one) }, 30) }),
+  'request: its stream finished in the turn of the end': finishingRequest((req, res, see) => { see(req.stream) }),
+  'request: finished a turn behind the close': finishingRequest((req, res, see) => { res.on('close', () => { setImmediate(() => { see(req) }) }) }),
+  'request: finished a while behind the end': finishingRequest((req, res, see) => { setTimeout(() => { see(req) }, 30) }),
+  'response: finished a turn behind the close': finishingRequest((req, res, see) => { res.on('close', () => { setImmediate(() => { see(res) }) }) }),
+  'request: its stream finished at the close, a body': finishingRequest((req, res, see) => { res.on('close', () => { see(req.stream) }) }, post),
+  'request: its stream finished a while behind the end, a body': finishingRequest((req, res, see) => { const { stream: one } = req; setTimeout(() => { see(one) }, 30) }, post),
   'response: trailers behind the end, others before it': compatible((req, res) => { res.addTrailers({ a: '1' }); res.end('x'); res.addTrailers({ b: '2' }) }),
   'response: trailers behind an end without a text, others before it': compatible((req, res) => { res.addTrailers({ a: '1' }); res.end(); res.addTrailers({ b: '2' }) }),
   'response: trailers behind the end and a head, others before it': compatible((req, res) => { res.writeHead(200); res.write('x'); res.addTrailers({ a: '1' }); res.end(); res.setTrailer('a', '2') }),
