@@ -55,10 +55,9 @@ pub(crate) struct ConnectionIo<S> {
     blocked_since: Option<Instant>,
     /// How the peer reads meanwhile, where the system says it.
     drain: Option<Box<Drain>>,
-    /// When to look whether the connection is lost, behind the end of the client's side.
-    look_for_loss_at: Option<Instant>,
     /// When to look whether the buffers can be given back.
     release_at: Option<Instant>,
+    /// When bytes or their end were read last; behind that end, when the socket was asked last.
     read_at: Option<Instant>,
     /// A byte stream took bytes since the owner asked.
     wrote: bool,
@@ -115,7 +114,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             call_socket: |_, _| None,
             blocked_since: None,
             drain: None,
-            look_for_loss_at: None,
             release_at: None,
             read_at: None,
             wrote: false,
@@ -252,7 +250,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             self.machine.next_deadline(),
             carrier,
             stalled,
-            self.look_for_loss_at,
+            self.look_for_loss_at(),
             self.release_at,
             self.drain.as_deref().and_then(Drain::next_deadline),
         ]

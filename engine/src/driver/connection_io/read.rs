@@ -96,6 +96,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
         self.read_closed = true;
         self.blocked_since = None;
         self.machine.handle_close(now, end);
-        self.plan_look_for_loss(now);
+        self.read_at = Some(now);
     }
 }

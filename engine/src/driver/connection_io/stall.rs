@@ -67,23 +67,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     }
     /// A server whose client has ended its side, and may still read answers: no read gives the error of a reset that comes
     /// behind that end, and the runtime wakes no task for it. So the socket is asked from time to time.
-    pub(super) fn plan_look_for_loss(&mut self, now: Instant) {
-        let may_answer = self.machine.side() == Side::Server && !self.machine.is_closed();
-        self.look_for_loss_at = may_answer.then(|| now + LOOK_FOR_LOSS_EVERY);
+    pub(super) fn look_for_loss_at(&self) -> Option<Instant> {
+        let may_answer = self.read_closed
+            && matches!(self.carrier, IoKind::Bytes(_))
+            && self.machine.side() == Side::Server
+            && !self.machine.is_closed();
+        let asked_at = self.read_at.filter(|_| may_answer)?;
+        Some(asked_at + LOOK_FOR_LOSS_EVERY)
     }
     /// Ends the connection if the system has lost it.
     pub(super) fn look_for_loss(&mut self, now: Instant) {
         let IoKind::Bytes(transport) = &self.carrier else {
             return;
         };
-        if self.look_for_loss_at.is_none_or(|at| now < at) {
+        if self.look_for_loss_at().is_none_or(|at| now < at) {
             return;
         }
         // Bytes that came before the reset are delivered before it.
         let is_due = self.machine.has_concluded_input();
         let lost = is_due.then(|| (self.call_socket)(transport.socket(), SocketCall::Lost));
         match lost.flatten() {
-            None => self.plan_look_for_loss(now),
+            None => self.read_at = Some(now),
             Some(code) => {
                 let error = io::Error::from_raw_os_error(i32::try_from(code).unwrap_or_default());
                 self.failure.get_or_insert_with(|| Arc::new(error));
