@@ -10,7 +10,7 @@ use crate::way::{Way, run};
 use axum::Router;
 use bytes::Bytes;
 use futures_util::stream;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONNECTION, CONTENT_LENGTH};
 use http::{HeaderMap, Method, Request};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
@@ -139,11 +139,13 @@ fn shown(bytes: &[u8]) -> String {
 }
 
 /// Fields in order of their names, without those of the moment, and without a length of 0, which hyper leaves out over
-/// HTTP/2 where the head ends the stream.
+/// HTTP/2 where the head ends the stream. Nor with `connection`: of an upload that is not read it depends on how much has come
+/// whether the connection closes.
 fn fields(fields: &HeaderMap) -> String {
     let mut lines: Vec<_> = fields
         .iter()
         .filter(|(name, value)| *name != CONTENT_LENGTH || *value != "0")
+        .filter(|(name, _)| *name != CONNECTION)
         .map(|(name, value)| {
             let value = match name.as_str() {
                 "date" if value.as_bytes().ends_with(b"GMT") => "(now)".into(),

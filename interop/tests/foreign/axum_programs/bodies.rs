@@ -63,8 +63,7 @@ pub(super) fn programs() -> Vec<Program> {
                 post("/echo", vec![b'x'; 1 << 20]),
                 post("/ignored", vec![b'x'; 1 << 20]),
                 post("/ignored", "").parts(&[b"a", b"b"]),
-                post("/dropped-then-slow", vec![b'x'; 1 << 20])
-                    .differs("hyper closes an HTTP/1.1 connection whose request was not read; ours reads the rest"),
+                post("/dropped-then-slow", vec![b'x'; 1 << 20]),
                 post("/first", "").parts(&[b"first", b"second"]),
                 post("/refused", vec![b'x'; 1 << 20]),
                 post("/mirror", vec![b'x'; 300_000]),
