@@ -16,6 +16,9 @@ export function later (call: () => void): void {
   if (calls.push({ call, scope: new AsyncResource('TRUNKLINELATER') }) === 1) setImmediate(report)
 }
 
+/** Calls in the turn behind the next. */
+export function afterNextTurn (call: () => void): void { later(() => { later(call) }) }
+
 /** Connections of which listeners learned in this turn. Such a listener may be the promise of `once`, and what waits for it adds the
  * listeners of what comes on the connection: node reads that in a later turn, so that they miss nothing. */
 export class FreshConnections {

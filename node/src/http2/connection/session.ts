@@ -16,7 +16,7 @@ import { withCustom } from '../options/custom_settings'
 import { changed, INITIAL, remoteOf, WINDOW_INITIAL, type Http2Settings } from '../options/settings'
 import { altSvcOf, originsOf } from './origin_frames'
 import { BLOCK_BYTES_DEFAULT } from '../fields'
-import { later, type FreshConnections } from '../callbacks/later'
+import { afterNextTurn, later, type FreshConnections } from '../callbacks/later'
 import { sessionSocket, type Socket } from './socket'
 import { Timer } from '../callbacks/timer'
 
@@ -56,9 +56,10 @@ const OURS: Http2Settings = { maxConcurrentStreams: 100, maxHeaderListSize: 65_5
 
 /** A stream, as far as its session needs it. */
 export interface SessionStream extends Tracked {
-  /** The body of its request: whether it holds bytes that were not read. */
   /** Whether a reader of its body is about to get bytes or the end. */
   readonly $isDue: boolean
+  /** Whether a reader gets the end of the request in the next turn. */
+  readonly $endsLater: boolean
   readonly $isDraining: boolean
   readonly id: number
   destroy: (error?: Error) => unknown
@@ -268,8 +269,9 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     // A message received whole stays readable when its connection is over.
     for (const stream of [...this.$streams]) {
       if (this.$isOver && stream.$isDraining) continue
-      if (byPeer && stream.$isDue) later(() => { stream.destroy(reason) })
-      else stream.destroy(reason)
+      const destroy = (): void => { stream.destroy(reason) }
+      if (byPeer && stream.$isDue) later(() => { if (stream.$endsLater) afterNextTurn(destroy); else destroy() })
+      else destroy()
     }
     // Pending settings are dropped without a callback, as with node.
     setImmediate(() => { this.$pings.cancel() })

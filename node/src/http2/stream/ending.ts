@@ -3,7 +3,7 @@
 
 import type { Duplex } from 'node:stream'
 import type { Exchange } from '../../server/exchange'
-import { later } from '../callbacks/later'
+import { afterNextTurn, later } from '../callbacks/later'
 import type { Timer } from '../callbacks/timer'
 import { showClose, showError } from '../channels'
 import { isAbort, streamError } from '../codes'
@@ -55,7 +55,7 @@ export function onClosed (stream: EndingStream, code: number): void {
   if (stream.$exchange.timelineId !== 0) placeTimeline(stream)
   if (stream.destroyed) return
   // Behind the turn in which a reader gets its end.
-  if (stream.$endsLater) return later(() => { later(() => { onClosed(stream, code) }) })
+  if (stream.$endsLater) return afterNextTurn(() => { onClosed(stream, code) })
   const isOrderly = code === NO_ERROR && stream.$exchange.received && stream.$exchange.done
   if (!stream.$isEndRead && !isOrderly && stream.$isDue) {
     // The exchange's end is read a turn behind what came before it, however it came: a reader gets that first.
