@@ -433,7 +433,6 @@ export const differences = {
     'session: settings of a fresh session': 'streams and heads of a client are bounded by default',
     'stream: the events of a whole exchange, in their order': SIDES,
     'stream: the events of a GET, in their order': SIDES,
-    'stream: the events of a GET that is read, in their order': SIDES,
     'stream: close with a code reaches the client': RESET,
     'stream: close with an error code is an error': RESET,
     'wire: a body that is longer than said': [STREAM, 22, 24, 26],
