@@ -18,7 +18,7 @@ function pseudoOf (value: string): string | undefined {
 }
 
 /** A fragment is the client's own, and not sent (RFC 9110 section 7.1). A scheme has no colon (RFC 3986 section 3.1): `url.protocol` has
- * one, which is passed on by clients whose servers read over it, as those of Firebase Cloud Messaging do for firebase-admin. */
+ * one, and some clients pass it on, as firebase-admin does. */
 function sentPart (name: string, value: string): string {
   const end = name === ':path' ? value.indexOf('#') : name === ':scheme' && value.endsWith(':') ? value.length - 1 : -1
   return end < 0 ? value : value.slice(0, end)
