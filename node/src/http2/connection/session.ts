@@ -270,8 +270,11 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     for (const stream of [...this.$streams]) {
       if (this.$isOver && stream.$isDraining) continue
       const destroy = (): void => { stream.destroy(reason) }
-      if (byPeer && stream.$isDue) later(() => { if (stream.$endsLater) afterNextTurn(destroy); else destroy() })
-      else destroy()
+      const destroyBehindEnd = (): void => { if (stream.$endsLater) afterNextTurn(destroy); else destroy() }
+      if (!byPeer || !stream.$isDue) destroy()
+      // A reader gets the end in the next turn, or what came before it, and then that.
+      else if (stream.$endsLater) destroyBehindEnd()
+      else later(destroyBehindEnd)
     }
     // Pending settings are dropped without a callback, as with node.
     setImmediate(() => { this.$pings.cancel() })
