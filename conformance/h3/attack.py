@@ -108,7 +108,7 @@ def goaways(server):
 def empty_data(server):
     peer = server()
     stream = peer.asks(POST, fin=False)
-    _flood(peer, 1_000, lambda _: peer.says(stream, wire.data(b"")))
+    _flood(peer, 2_000, lambda _: peer.says(stream, wire.data(b"")))
 
 
 def slow_heads(server):

@@ -8,9 +8,9 @@
 use crate::budget::{Budget, Rate};
 use crate::error::Violation;
 use crate::limits::{
-    DATA_OVERHEAD_BYTES, DATA_OVERHEAD_BYTES_MAX, EMPTY_FRAMES, EMPTY_FRAMES_CONSECUTIVE_MAX,
-    Limits, PRIORITY_UPDATES_PENDING_MAX, PROVOKED_RESETS, RESETS_CEILING_FACTOR,
-    WINDOW_UPDATES_FREE, WINDOW_UPDATES_PER_DATA_FRAME_MAX, WINDOW_UPDATES_PER_STREAM_MAX,
+    DATA_OVERHEAD_BYTES, DATA_OVERHEAD_BYTES_MAX, EMPTY_FRAMES, Limits,
+    PRIORITY_UPDATES_PENDING_MAX, PROVOKED_RESETS, RESETS_CEILING_FACTOR, WINDOW_UPDATES_FREE,
+    WINDOW_UPDATES_PER_DATA_FRAME_MAX, WINDOW_UPDATES_PER_STREAM_MAX,
 };
 use std::time::Instant;
 
@@ -62,7 +62,6 @@ pub struct Abuse {
 pub struct BodyFrames {
     /// The cost of its unread frames, beside their bytes.
     overhead: u32,
-    empty_in_a_row: u8,
     had_empty: bool,
 }
 
@@ -291,7 +290,6 @@ impl Abuse {
         if body_len == 0 {
             return self.empty_data(of_body, now);
         }
-        of_body.empty_in_a_row = 0;
         let overhead = DATA_OVERHEAD_BYTES.saturating_sub(body_len);
         if overhead == 0 {
             return Verdict::Fine;
@@ -310,13 +308,11 @@ impl Abuse {
         if self.exceeds_stream_errors() {
             return Verdict::Close(Violation::StreamErrorsTooMany);
         }
-        of_body.empty_in_a_row = of_body.empty_in_a_row.saturating_add(1);
         let is_first = !std::mem::replace(&mut of_body.had_empty, true);
-        let in_budget = is_first || self.budgets(now).empty_frames.charge(1, now);
-        if of_body.empty_in_a_row > EMPTY_FRAMES_CONSECUTIVE_MAX || !in_budget {
-            return Verdict::Close(Violation::EmptyFramesTooMany);
+        if is_first || self.budgets(now).empty_frames.charge(1, now) {
+            return Verdict::Fine;
         }
-        Verdict::Fine
+        Verdict::Close(Violation::EmptyFramesTooMany)
     }
 
     /// `bytes` of the `unread` ones of a body were read: their share of its overhead is free again.

@@ -230,30 +230,30 @@ fn ten_pings_a_second_go_on_for_ever() {
 }
 
 #[test]
-fn empty_data_in_a_row_is_closed_after_ten() {
+fn empty_data_in_a_row_is_closed_after_a_thousand_and_the_first_of_its_body() {
     let now = start();
     let mut abuse = abuse();
     let mut of_body = BodyFrames::default();
-    let (fine, verdict) = fine_times(100, || abuse.data_received(&mut of_body, 0, false, now));
-    assert_eq!(fine, 10);
+    let (fine, verdict) = fine_times(10_000, || abuse.data_received(&mut of_body, 0, false, now));
+    assert_eq!(fine, 1_001);
     assert_eq!(verdict, Verdict::Close(Violation::EmptyFramesTooMany));
 }
 
 #[test]
-fn empty_data_between_other_data_is_closed_after_a_hundred_and_the_first_of_its_body() {
+fn empty_data_between_other_data_is_closed_after_a_thousand_and_the_first_of_its_body() {
     let now = start();
     let mut abuse = abuse();
     let mut of_body = BodyFrames::default();
-    let (fine, verdict) = fine_times(1_000, || {
+    let (fine, verdict) = fine_times(10_000, || {
         assert_eq!(
             abuse.data_received(&mut of_body, 1_000, false, now),
             Verdict::Fine
         );
         abuse.data_received(&mut of_body, 0, false, now)
     });
-    assert_eq!(fine, 101);
+    assert_eq!(fine, 1_001);
     assert_eq!(verdict, Verdict::Close(Violation::EmptyFramesTooMany));
-    assert_eq!(count(&abuse, "empty_data"), 102);
+    assert_eq!(count(&abuse, "empty_data"), 1_002);
 }
 
 #[test]
@@ -264,6 +264,18 @@ fn empty_data_ten_times_a_second_goes_on_for_ever() {
     let (fine, _) = fine_times(10_000, || {
         let verdict = abuse.data_received(&mut of_body, 1_000, false, now);
         assert_eq!(verdict, Verdict::Fine);
+        now += Duration::from_millis(100);
+        abuse.data_received(&mut of_body, 0, false, now)
+    });
+    assert_eq!(fine, 10_000);
+}
+
+#[test]
+fn a_body_of_empty_data_alone_that_comes_slowly_goes_on_for_ever() {
+    let mut now = start();
+    let mut abuse = abuse();
+    let mut of_body = BodyFrames::default();
+    let (fine, _) = fine_times(10_000, || {
         now += Duration::from_millis(100);
         abuse.data_received(&mut of_body, 0, false, now)
     });

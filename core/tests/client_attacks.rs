@@ -146,8 +146,8 @@ fn floods_of_a_server_of_http_2_end_at_their_bounds() {
     let floods: [Flood; 10] = [
         ("SETTINGS", nothing.clone(), rig2::settings_frame(&[]), 101, Violation::PingsTooMany),
         ("PING", nothing.clone(), rig2::ping([1; 8]), 101, Violation::PingsTooMany),
-        ("empty DATA", head.clone(), rig2::body(1, b"", false), 11, Violation::EmptyFramesTooMany),
-        ("padding", head.clone(), padding, 11, Violation::EmptyFramesTooMany),
+        ("empty DATA", head.clone(), rig2::body(1, b"", false), 1_002, Violation::EmptyFramesTooMany),
+        ("padding", head.clone(), padding, 1_002, Violation::EmptyFramesTooMany),
         ("WINDOW_UPDATE", head.clone(), rig2::window_update(0, 1), 200, Violation::WindowUpdatesTooMany),
         ("GOAWAY", nothing.clone(), rig2::goaway(1, trunkline_core::error::H2Code::NO_ERROR), 101, Violation::GlitchesTooMany),
         ("unknown", nothing.clone(), rig2::frame(0xfa, 0, 0, b""), 10_001, Violation::GlitchesTooMany),
@@ -183,7 +183,7 @@ fn floods_of_a_server_of_http_3_end_at_their_bounds() {
     over_http_3(3, &("GOAWAY", Vec::new(), goaway, 10_001, glitches));
     let empty = rig3::data(b"");
     let due = Violation::EmptyFramesTooMany;
-    over_http_3(0, &("empty DATA", head, empty, 12, due));
+    over_http_3(0, &("empty DATA", head, empty, 1_003, due));
     let mut rig = rig3::Rig::client(rig3::Cut::Whole);
     rig.get();
     let mut stream = 3;
