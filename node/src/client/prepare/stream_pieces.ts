@@ -2,8 +2,10 @@
 // async iterator of a Readable joins all chunks that wait in it.
 
 import type { Readable } from 'node:stream'
+import { isAnyArrayBuffer } from 'node:util/types'
 import { Fifo } from '../../fifo'
 import { RequestAbortedError } from '../../errors'
+import { endStream } from './body'
 
 /** Bytes that wait to be sent before the stream is paused. */
 const WAITING_BYTES_MAX = 64 * 1024
@@ -60,6 +62,13 @@ export class StreamPieces implements AsyncIterator<unknown> {
   }
 
   private readonly onData = (chunk: unknown): void => {
+    if (this.outcome !== null) return
+    const fault = faultOf(chunk)
+    // As with undici, its stream has the error before it can end.
+    if (fault !== undefined) {
+      this.settle(fault)
+      return endStream(this.stream, fault)
+    }
     this.waiting.push(chunk)
     this.bytes += lengthOf(chunk)
     if (this.bytes > WAITING_BYTES_MAX && !this.isPaused && typeof this.stream.pause === 'function') {
@@ -94,7 +103,18 @@ export class StreamPieces implements AsyncIterator<unknown> {
   }
 }
 
-/** Bytes, or characters of a text. What is neither fails when it is sent. */
+/** Why a chunk cannot be sent: what undici throws, which measures each. */
+function faultOf (chunk: unknown): Error | undefined {
+  if (typeof chunk === 'string' || ArrayBuffer.isView(chunk) || isAnyArrayBuffer(chunk)) return undefined
+  try {
+    Buffer.byteLength(chunk as string)
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
+}
+
+/** Bytes, or characters of a text. */
 function lengthOf (chunk: unknown): number {
   const { byteLength, length } = chunk as { byteLength?: unknown; length?: unknown }
   if (typeof byteLength === 'number') return byteLength

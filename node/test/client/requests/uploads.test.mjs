@@ -288,3 +288,19 @@ test('memory that can shrink or that other threads share arrives', async () => {
   await agent.close()
   await server.close()
 })
+
+for (const [what, pieces] of Object.entries({ 'alone': [{}], 'behind others': ['a', 'b', 1] })) {
+  for (const { name, serve, options } of versions) {
+    test(`over ${name} a stream whose last piece is neither text nor bytes, ${what}, fails with the error of its request`, async t => {
+      const server = await serve((request, response) => { request.on('error', () => {}).resume().on('end', () => { response.end() }) })
+      t.after(() => server.close())
+      const client = new Client(server.url, options)
+      t.after(() => client.destroy())
+      const body = Readable.from(pieces)
+      const failed = once(body, 'error')
+      const error = await client.request({ path: '/', method: 'POST', body }).then(() => null, error => error)
+      assert.equal(error.code, 'ERR_INVALID_ARG_TYPE')
+      assert.deepEqual(await failed, [error])
+    })
+  }
+}
