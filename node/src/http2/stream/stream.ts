@@ -119,9 +119,11 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
     const { pending } = this.$exchange
     return pending + (this.$isDuplex ? (writableLengthOf.get!.call(this) as number) - (this.$writes?.bytes ?? 0) : this.$outgoing.bytes)
   }
-  /** Whether the exchange is whole, and its body is still being read. */
+  /** Whether the exchange is whole, and its body is still being read or its end not yet reported. */
   get $isDraining (): boolean {
-    return this.$exchange.closeCode === NO_ERROR && this.$exchange.hasBody && this.$intake.didRead && !this.readableEnded
+    if (this.$exchange.closeCode !== NO_ERROR) return false
+    const isReading = this.$exchange.hasBody && this.$intake.didRead && !this.readableEnded
+    return isReading || (this.$isDuplex && this._writableState.ending && !this.writableFinished && this.errored == null)
   }
   get $endsLater (): boolean { return this.$body?.endsLater === true }
   /** Also one that was never read, whose end is its head's. */

@@ -13,19 +13,19 @@ import { Exchange } from '../../../dist/server/exchange.js'
 
 const [HTTP1, HTTP2] = [11, 20]
 const HEAD = ['POST', '/', 'a', 'http', '']
-const CANCEL = 8
+const [NO_ERROR, CANCEL] = [0, 8]
 
 /** A channel that takes all that is submitted. */
 const channel = new Proxy({}, { get: () => () => null })
 const nextTurn = () => new Promise(resolve => { setImmediate(resolve) })
 
-/** A connection with one request that has a body, of which nothing has come. */
-function asked (version) {
+/** A connection with one request, of whose body nothing has come. */
+function asked (version, hasBody = true) {
   const listener = { ahead: { held: 0, room: 1000 }, scope: new AsyncResource('TEST'), timeline: () => undefined }
   const connection = new Connection(channel, listener, 1, version, '127.0.0.1\x001\x00127.0.0.1\x002')
   connection.open++
   const head = HEAD.join('\0')
-  return new Exchange(channel, connection, 1, 1, 1, true, head, 4, 6, 8)
+  return new Exchange(channel, connection, 1, 1, 1, hasBody, head, 4, 6, 8)
 }
 
 /** A server with the session of that request. */
@@ -82,6 +82,29 @@ for (const [end, finish] of Object.entries(ENDS)) {
       }
     }
   }
+}
+
+for (const hasBody of [true, false]) {
+  test(`a stream ${hasBody ? 'with' : 'without'} a body that is not read has its end where its response is whole in one batch with the end of its connection`, async () => {
+    const exchange = asked(HTTP2, hasBody)
+    const own = session(exchange)
+    exchange.connection.owner = own
+    const events = []
+    let stream
+    own.$server.on('stream', source => {
+      stream = source
+      for (const event of ['aborted', 'error', 'end', 'finish', 'close']) stream.on(event, () => { events.push(event) })
+    })
+    reportStream(own.$server, {}, exchange)
+    await nextTurn()
+    stream.respond()
+    stream.end('whole')
+    if (hasBody) exchange.arrived(Buffer.from('all'), true)
+    exchange.ended(NO_ERROR, false)
+    own.$onConnectionClosed(() => { events.push('closed') })
+    for (let turn = 0; turn < 6; turn++) await nextTurn()
+    assert.deepEqual(events, ['finish', 'end', 'close', 'closed'])
+  })
 }
 
 for (const [reader, read] of Object.entries(READERS)) {
