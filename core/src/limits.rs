@@ -200,6 +200,9 @@ pub const QUIC_STREAM_BYTES_PER_SECOND: u32 = 160_000_000;
 /// that a lone upload that is not read holds so much. A line of 1 Gbit/s at 33 ms, of 340 Mbit/s at
 /// 100 ms.
 pub const QUIC_UPLOAD_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
+/// The longest that bytes of a tunnel wait for its peer when the user who wrote them has left it: as long as the default of
+/// [`Timeouts::write_stall`], but from first to last, so that a peer which takes a byte now and then gains nothing.
+pub const LEFT_TUNNEL_TIME_MAX: Duration = Duration::from_secs(300);
 /// The part of [`Windows::memory_budget`] that unread uploads of one QUIC connection of a server may
 /// fill, as its divisor: 16 MiB of 64 by default, which is four uploads of
 /// [`QUIC_UPLOAD_WINDOW_BYTES`]. Three more such connections leave the others what they begin with.

@@ -109,6 +109,12 @@ pub trait Machine {
     fn consume(&mut self, now: Instant, stream: StreamId, bytes: usize);
     /// Ends an exchange early.
     fn reset(&mut self, now: Instant, stream: StreamId, code: H2Code);
+    /// The owner of a tunnel is gone: our side ends behind what was given of it, and what the peer sends is
+    /// not delivered. Its time is [`LEFT_TUNNEL_TIME_MAX`](crate::limits::LEFT_TUNNEL_TIME_MAX) at most. A tunnel of HTTP/1.1 is
+    /// no exchange of the machine any more; any exchange that is one is reset.
+    fn leave(&mut self, now: Instant, stream: StreamId) {
+        self.reset(now, stream, H2Code::CANCEL);
+    }
     /// Server: nothing reads the rest of the request's body. Over HTTP/1.1 a response behind it says that the connection
     /// closes where the rest is too long to be discarded.
     fn decline(&mut self, stream: StreamId) {
@@ -249,6 +255,7 @@ macro_rules! multiplexed {
             ref round_trip() -> Option<Duration>;
             ref bdp_bytes(now: Instant) -> u32;
             and
+            mut leave(now: Instant, stream: StreamId);
             mut handler_done(now: Instant, stream: StreamId);
             mut poll_refused() -> Option<Violation>;
             mut set_receive_window(now: Instant, stream: Option<StreamId>, window: u32) -> Result<(), Misuse>;

@@ -24,6 +24,7 @@ mod h3_drain;
 mod h3_early;
 mod h3_errors;
 mod h3_exchange;
+mod h3_left_tunnels;
 mod h3_timeouts;
 mod h3_windows;
 mod hpack_corpus;

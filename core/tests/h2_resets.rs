@@ -241,3 +241,52 @@ fn a_reset_with_an_error_behind_a_complete_response_does_not_wait_for_the_window
     let sent = data_and_rest(&rig.frames());
     assert_eq!(sent, (65_535, vec![kind::RST_STREAM]));
 }
+
+#[test]
+fn what_was_queued_of_a_tunnel_that_is_left_goes_as_the_windows_let_it_and_the_reset_follows_its_end()
+ {
+    however_it_is_cut(|cut| {
+        let mut rig = uploading(100_000, &[], cut);
+        rig.sends(&headers(1, &[(":status", "200")], false));
+        rig.conn.leave(rig.now, StreamId(1));
+        let sent = data_and_rest(&rig.frames());
+        assert_eq!(sent, (65_535, vec![]), "the rest waits for the windows");
+        rig.sends(&window_update(0, 100_000));
+        rig.sends(&window_update(1, 100_000));
+        let frames = rig.frames();
+        let sent = data_and_rest(&frames);
+        assert_eq!(sent, (34_465, vec![kind::RST_STREAM]));
+        assert!(frames[frames.len() - 2].ends());
+        assert_eq!(frames[frames.len() - 1].code(), H2Code::NO_ERROR);
+        assert!(!rig.conn.is_open(StreamId(1)));
+    });
+}
+
+#[test]
+fn a_tunnel_that_is_left_with_nothing_queued_ends_at_once() {
+    let mut rig = uploading(10, &[], Cut::Whole);
+    rig.sends(&headers(1, &[(":status", "200")], false));
+    rig.frames();
+    rig.conn.leave(rig.now, StreamId(1));
+    let frames = rig.frames();
+    assert_eq!(data_and_rest(&frames), (0, vec![kind::RST_STREAM]));
+    assert!(frames[0].ends());
+    assert_eq!(frames[1].code(), H2Code::NO_ERROR);
+}
+
+#[test]
+fn a_peer_that_takes_a_byte_now_and_then_of_a_tunnel_that_is_left_has_five_minutes() {
+    let mut rig = uploading(100_000, &[], Cut::Whole);
+    rig.sends(&headers(1, &[(":status", "200")], false));
+    rig.conn.leave(rig.now, StreamId(1));
+    rig.sends(&window_update(0, 100_000));
+    rig.frames();
+    for _ in 0..299 {
+        rig.waits(Duration::from_secs(1));
+        rig.sends(&window_update(1, 1));
+        assert_eq!(data_and_rest(&rig.frames()), (1, vec![]));
+    }
+    rig.waits(Duration::from_secs(1));
+    assert!(!rig.conn.is_open(StreamId(1)));
+    assert_eq!(data_and_rest(&rig.frames()), (0, vec![kind::RST_STREAM]));
+}

@@ -127,6 +127,8 @@ pub(crate) trait Timed {
     ) -> Result<Option<Instant>, Violation>;
     /// The clock of what waits, and whether the stream's own flow control holds it up.
     fn send_clock(&mut self) -> Option<(&mut SendClock, bool)>;
+    /// When a tunnel that its user has left is over at the latest.
+    fn left_until(&self) -> Option<Instant>;
     /// The peer's time to send starts as much later.
     fn postpone_receiving(&mut self, by: Duration);
 }
@@ -138,12 +140,16 @@ pub(super) fn deadline(
     pressure: &Pressure,
     now: Instant,
 ) -> Result<Option<Instant>, Violation> {
+    let left = stream.left_until();
+    if left.is_some_and(|until| until <= now) {
+        return Err(Violation::StreamStalled);
+    }
     let receive = stream.receive_deadline(now, timeouts, pressure)?;
     let send = match stream.send_clock() {
         Some((clock, is_shut)) => clock.check(now, timeouts, pressure, is_shut)?,
         None => None,
     };
-    Ok(earliest(receive, send))
+    Ok(earliest(left, earliest(receive, send)))
 }
 
 /// How long a request may go on behind a complete response when nothing reads it any more, without a byte: a round trip of

@@ -32,6 +32,8 @@ pub(super) struct H2SendQueue {
     pub(super) has_turn: bool,
     /// How long bytes wait for the peer.
     pub(super) clock: SendClock,
+    /// When they are given up, behind a tunnel that its user has left.
+    pub(super) left_until: Option<Instant>,
 }
 
 /// A body on its way in.
@@ -111,7 +113,7 @@ pub(crate) struct Stream {
     pub(super) queue: Option<Box<H2SendQueue>>,
     /// Server: the handler is gone, so received bytes are discarded.
     pub(super) released: bool,
-    /// Server: the peer is asked to stop its request once the complete response has gone.
+    /// The peer is asked to stop its message once all of ours has gone.
     pub(super) stops: bool,
 }
 
@@ -183,6 +185,9 @@ impl Timed for Stream {
         let is_shut = self.quota.available() == 0;
         let queue = self.queue.as_mut()?;
         Some((&mut queue.clock, is_shut))
+    }
+    fn left_until(&self) -> Option<Instant> {
+        self.queue.as_ref()?.left_until
     }
     fn postpone_receiving(&mut self, by: Duration) {
         if let Some(incoming) = &mut self.incoming {

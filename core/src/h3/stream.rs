@@ -130,8 +130,10 @@ pub(crate) struct Stream {
     pub(super) is_sent: bool,
 
     pub(super) opened_at: Instant,
-    /// The handler is gone.
+    /// The handler is gone, or the user of a tunnel.
     pub(super) released: bool,
+    /// Its user has left the tunnel that it is: when it is over at the latest.
+    pub(super) left_until: Option<Instant>,
     /// The client's priority, if it sent one.
     pub(super) priority: Option<Priority>,
 }
@@ -159,6 +161,7 @@ impl Stream {
             is_sent: false,
             opened_at: now,
             released: false,
+            left_until: None,
             priority: None,
         }
     }
@@ -222,6 +225,10 @@ impl Timed for Stream {
                 false => Ok(due),
             };
         }
+        if self.left_until.is_some() {
+            // Its bytes are the peer's to read first.
+            return Ok(None);
+        }
         if self.discarding.is_some() {
             return unwanted_deadline(now, &self.min_rate);
         }
@@ -232,6 +239,9 @@ impl Timed for Stream {
     fn send_clock(&mut self) -> Option<(&mut SendClock, bool)> {
         let queue = self.queue.as_mut()?;
         Some((&mut queue.clock, self.blocked))
+    }
+    fn left_until(&self) -> Option<Instant> {
+        self.left_until
     }
     fn postpone_receiving(&mut self, by: Duration) {
         self.min_rate.postpone(by);

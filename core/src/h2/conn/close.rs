@@ -9,6 +9,8 @@ use crate::h2::frame::{FrameHeader, Goaway, RstStream};
 use crate::h2::stream_state::{ClosedHow, StreamInput, StreamState, step};
 use crate::http::event::ResetBy;
 use crate::http::{Event, Reset, Side, StreamId, Version};
+use crate::limits::LEFT_TUNNEL_TIME_MAX;
+use bytes::Bytes;
 use std::time::Instant;
 
 /// Points of the glitch budget for a frame on a stream that is gone.
@@ -74,6 +76,35 @@ impl Conn {
         let waits = stream.sent.is_ended() && stream.queued() > 0;
         stream.stops |= waits;
         waits
+    }
+
+    /// The owner of a tunnel is gone: END_STREAM behind what was given of it, and behind that a reset with NO_ERROR, which
+    /// asks for no more of the peer's (RFC 9113 section 8.1). Bytes that the peer takes none of are given up after
+    /// [`LEFT_TUNNEL_TIME_MAX`].
+    pub fn leave(&mut self, now: Instant, stream: StreamId) {
+        let Ok(key) = self.live_key(stream) else {
+            return;
+        };
+        let open = self.streams.by_key(key);
+        if open.is_some_and(|(_, open)| open.sent.takes_content())
+            && self.send_body(now, stream, Bytes::new(), true).is_err()
+        {
+            return self.reset(now, stream, H2Code::CANCEL);
+        }
+        // It is over if the peer's end was there.
+        let Some((_, open)) = self.streams.by_key_mut(key) else {
+            return;
+        };
+        let is_ended = open.sent.is_ended();
+        match &mut open.queue {
+            Some(queue) if is_ended && !queue.is_empty() => {
+                queue.left_until = Some(now + LEFT_TUNNEL_TIME_MAX);
+                open.stops = true;
+                self.watch_streams(now, Some(LEFT_TUNNEL_TIME_MAX));
+            }
+            _ if is_ended => self.reset(now, stream, H2Code::NO_ERROR),
+            _ => self.reset(now, stream, H2Code::CANCEL),
+        }
     }
 
     /// RST_STREAM is in the outbox: the peer counts the stream until it has seen it.

@@ -9,6 +9,8 @@ use crate::exchange::{Framing, charge_reset, charge_violation, is_answered, too_
 use crate::h3::TransportAction;
 use crate::http::event::ResetBy;
 use crate::http::{Event, Reset, Side, StreamId, Version};
+use crate::limits::LEFT_TUNNEL_TIME_MAX;
+use bytes::Bytes;
 use std::time::Instant;
 
 impl Conn {
@@ -34,6 +36,7 @@ impl Conn {
                     self.unacknowledged.note_late(id);
                 }
             }
+            self.abandon_request(now, id);
             self.drop_if_over(now, id);
             self.note_capacity();
         }
@@ -77,6 +80,25 @@ impl Conn {
             self.drop_stream(now, stream);
         }
         self.note_capacity();
+    }
+
+    /// The owner of a tunnel is gone: FIN behind what was given of it. What the peer sends is discarded, and refused with
+    /// H3_NO_ERROR where it is long, or when [`LEFT_TUNNEL_TIME_MAX`] has passed; not before our bytes have gone, because a
+    /// peer may take STOP_SENDING for the end of both directions.
+    pub fn leave(&mut self, now: Instant, stream: StreamId) {
+        let Some(open) = self.streams.get(stream).filter(|_| !self.closed) else {
+            return;
+        };
+        if open.sent.takes_content() && self.send_body(now, stream, Bytes::new(), true).is_err() {
+            return self.reset(now, stream, H2Code::CANCEL);
+        }
+        let Some(open) = self.streams.get_mut(stream).filter(|it| it.sent.is_ended()) else {
+            return self.reset(now, stream, H2Code::CANCEL);
+        };
+        open.released = true;
+        open.left_until = Some(now + LEFT_TUNNEL_TIME_MAX);
+        self.watch_streams(now, Some(LEFT_TUNNEL_TIME_MAX));
+        self.abandon_request(now, stream);
     }
 
     /// The peer broke a rule: its stream ends, or with `Err` the connection.

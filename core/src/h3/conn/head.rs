@@ -247,14 +247,14 @@ impl Conn {
         self.abandon_request(now, id);
     }
 
-    /// Our side of the user's exchange is complete: what is left of the request is not for the
-    /// handler any more, if that is gone.
+    /// Our side of the user's exchange is complete: what is left of the peer's message is not for the
+    /// user any more, if that is gone. The peer of a tunnel that was left has time until our bytes have gone.
     pub(super) fn abandon_request(&mut self, now: Instant, id: StreamId) {
         let Some(stream) = self.streams.get_mut(id) else {
             return;
         };
-        if self.session.side() == Side::Client
-            || !stream.released
+        if !stream.released
+            || stream.left_until.is_some() && !stream.is_sent
             || !stream.sent.is_ended()
             || stream.received.is_ended()
             || stream.discarding.is_some()
