@@ -104,6 +104,28 @@ impl ClientTunnel {
         cx: &mut Context<'_>,
         transport: &mut Transport<S>,
     ) -> std::io::Result<()> {
+        loop {
+            self.take_body(cx)?;
+            let was_full = self.outbox.len() >= OUTBOX_BYTES_MAX;
+            let Poll::Ready(written) = transport.poll_write(cx, &mut self.outbox, Instant::now())
+            else {
+                break;
+            };
+            written?;
+            if !was_full {
+                break;
+            }
+            // The body was not asked for all that it has, and nothing else would wake us for it.
+        }
+        let is_written = self.outbox.is_empty() && transport.is_flushed();
+        if self.write_ended && is_written && !self.shut {
+            self.shut = transport.poll_shutdown(cx)?.is_ready();
+        }
+        Ok(())
+    }
+
+    /// Takes bytes of the user's until there are none, or enough wait for the socket.
+    fn take_body(&mut self, cx: &mut Context<'_>) -> std::io::Result<()> {
         while !self.write_ended && self.outbox.len() < OUTBOX_BYTES_MAX {
             let body = &mut self.entry.request.body;
             let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) else {
@@ -118,13 +140,6 @@ impl ClientTunnel {
                 }
                 Some(Err(_)) => return Err(std::io::ErrorKind::ConnectionAborted.into()),
             }
-        }
-        if let Poll::Ready(written) = transport.poll_write(cx, &mut self.outbox, Instant::now()) {
-            written?;
-        }
-        let is_written = self.outbox.is_empty() && transport.is_flushed();
-        if self.write_ended && is_written && !self.shut {
-            self.shut = transport.poll_shutdown(cx)?.is_ready();
         }
         Ok(())
     }
