@@ -136,6 +136,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             .map(|tls| tls.connection.peer_certificates());
         displayed.flatten().unwrap_or_default()
     }
+    /// Whether there is no TLS: bytes go to the socket as they are.
+    pub(crate) fn is_cleartext(&self) -> bool {
+        self.tls.is_none()
+    }
     /// Whether its handshake agreed on TLS 1.2.
     pub(crate) fn is_tls12(&self) -> bool {
         let version = |tls: &TlsState| tls.connection.protocol_version();

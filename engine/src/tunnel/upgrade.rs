@@ -195,7 +195,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Tunnel<S> {
             .poll_write(cx, &mut this.outbox, Instant::now())
         {
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            // Taken, and written when the socket is ready.
+            // As a write of a socket of TCP: what it says it took is with the system, and leaves although the tunnel is
+            // dropped next.
+            Poll::Pending if this.transport.is_cleartext() => {
+                let refused = std::mem::take(&mut this.outbox).len();
+                match length - refused {
+                    0 => Poll::Pending,
+                    taken => Poll::Ready(Ok(taken)),
+                }
+            }
+            // Taken, and written when the socket is ready: as under any TLS, what was not flushed is lost with the tunnel.
             Poll::Ready(Ok(())) | Poll::Pending => Poll::Ready(Ok(length)),
         }
     }

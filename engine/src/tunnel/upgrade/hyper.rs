@@ -12,8 +12,9 @@ mod either;
 pub use call::ForHyperCall;
 pub use either::{Either, EitherData, EitherError};
 
-use super::{Offer, OnUpgrade, Protocol, on};
+use super::{Offer, OnUpgrade, Protocol, Upgraded, on};
 use crate::body::{Body, BodySender};
+use crate::driver::timer;
 use bytes::BytesMut;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use http_body::Body as HttpBody;
@@ -23,10 +24,10 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
 use std::task::{Context, Poll};
-use tokio::io::{
-    AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, copy_bidirectional,
-};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, copy, sink};
+use tokio::sync::Notify;
 use tower_service::Service;
+use trunkline_core::limits::LEFT_TUNNEL_TIME_MAX;
 
 /// Bytes that wait in memory between the peer and the service, each way.
 const PIPE_BYTES: usize = 64 * 1024;
@@ -113,13 +114,13 @@ impl Target {
         Some(Self::Stream { body, websocket })
     }
     /// Passes bytes on between `far` and the peer if the service takes the upgrade.
-    fn join<B>(self, mut far: DuplexStream, response: Response<B>) -> Response<Either<B>> {
+    fn join<B>(self, far: DuplexStream, response: Response<B>) -> Response<Either<B>> {
         match self {
             Self::Connection { upgrade, connect } if begins_tunnel(response.status(), connect) => {
                 tokio::spawn(async move {
-                    if let Ok(mut peer) = upgrade.await {
-                        // A failure of either end closes both; no caller is left to report to.
-                        let _ = copy_bidirectional(&mut peer, &mut far).await;
+                    if let Ok(peer) = upgrade.await {
+                        // A failure of the peer closes both; no caller is left to report to.
+                        let _ = relay(peer, far).await;
                     }
                 });
                 response.map(Either::own)
@@ -142,6 +143,40 @@ fn begins_tunnel(status: StatusCode, connect: bool) -> bool {
         true => status.is_success(),
         false => status == StatusCode::SWITCHING_PROTOCOLS,
     }
+}
+
+/// Passes bytes on between `peer` and the service behind `far`. What a service wrote before it dropped its end leaves, and
+/// what the peer sends meanwhile is dropped.
+async fn relay(peer: Upgraded, far: DuplexStream) -> io::Result<()> {
+    let (mut from_peer, mut to_peer) = tokio::io::split(peer);
+    let (mut from_service, mut to_service) = tokio::io::split(far);
+    let has_left = Notify::new();
+    let to_the_service = async {
+        loop {
+            let mut bytes = BytesMut::with_capacity(PIPE_BYTES / 4);
+            if from_peer.read_buf(&mut bytes).await? == 0 {
+                // Passes the end to the service, which may be gone.
+                let _ = to_service.shutdown().await;
+                return Ok(());
+            }
+            if to_service.write_all(&bytes).await.is_err() {
+                break;
+            }
+        }
+        let mut nobody = sink();
+        tokio::select! {
+            ended = copy(&mut from_peer, &mut nobody) => ended.map(|_| ()),
+            () = has_left.notified() => Ok(()),
+            () = timer::sleep(LEFT_TUNNEL_TIME_MAX) => Err(io::ErrorKind::TimedOut.into()),
+        }
+    };
+    let to_the_peer = async {
+        copy(&mut from_service, &mut to_peer).await?;
+        to_peer.shutdown().await?;
+        has_left.notify_one();
+        Ok::<_, io::Error>(())
+    };
+    tokio::try_join!(to_the_service, to_the_peer).map(|_| ())
 }
 
 async fn pass_to_service(body: Body, mut to: impl AsyncWrite + Unpin) {
