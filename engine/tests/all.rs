@@ -52,6 +52,7 @@ mod h3_slow_readers;
 mod h3_streams;
 mod h3_traces;
 mod inspect;
+mod left_tunnels;
 mod long_times;
 mod lost_bodies;
 mod meter;

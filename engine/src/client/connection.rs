@@ -359,7 +359,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         };
         let can_be_dropped = entry.is_unanswered() || entry.has_listener;
         if can_be_dropped && entry.request.exchange.is_abandoned() {
-            self.cancel(now, slot);
+            self.give_up(now, slot);
         } else {
             self.pump(now, slot);
         }

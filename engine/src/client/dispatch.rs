@@ -18,7 +18,7 @@ use trunkline_core::credit::BudgetShare;
 use trunkline_core::limits::Config;
 use trunkline_core::pool::{
     Action, AttemptId, Capacity, ConnectionId, Failure, FailureScope, Multiplexing, Origin, Pool,
-    PoolConfig,
+    PoolConfig, Ticket,
 };
 
 mod back;
@@ -164,7 +164,17 @@ impl Dispatch {
 
     /// Cancels a request that its user has dropped, in the queue or on its connection.
     pub(super) fn abandon(self: &Arc<Self>, exchange: &Exchange) {
-        let Some(ticket) = exchange.abandon() else {
+        self.give_up(exchange.abandon());
+    }
+
+    /// As [`abandon`](Self::abandon); what was written to a tunnel leaves.
+    pub(super) fn leave(self: &Arc<Self>, exchange: &Exchange) {
+        self.give_up(exchange.leave());
+    }
+
+    /// Takes the request with this ticket out of the queue.
+    fn give_up(self: &Arc<Self>, ticket: Option<Ticket>) {
+        let Some(ticket) = ticket else {
             return;
         };
         let mut state = self.lock();

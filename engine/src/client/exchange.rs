@@ -296,6 +296,8 @@ struct State {
     completed: bool,
     /// The user's future was dropped.
     abandoned: bool,
+    /// Bytes that were written to the tunnel that it is leave all the same.
+    left: bool,
     waker: Option<Waker>,
     ticket: Option<Ticket>,
     /// The connection it is on, with its slot there.
@@ -348,6 +350,15 @@ impl Exchange {
             }
             None => ticket,
         }
+    }
+    /// As [`abandon`](Self::abandon), of a tunnel: what was written to it leaves.
+    pub(super) fn leave(&self) -> Option<Ticket> {
+        self.lock().left = true;
+        self.abandon()
+    }
+    /// Whether the user has dropped a tunnel, whose bytes still leave.
+    pub(super) fn is_left(&self) -> bool {
+        self.lock().left
     }
     /// Its ticket in the queue; `None`: it is on a connection, or has ended.
     pub(super) fn ticket(&self) -> Option<Ticket> {

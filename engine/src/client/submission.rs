@@ -123,6 +123,11 @@ impl SubmittedExchange {
     pub fn cancel(&self) {
         self.dispatch.abandon(&self.exchange);
     }
+    /// As [`cancel`](Self::cancel); but of a tunnel that is open, what was written to it is sent, then our side ends in
+    /// order, and what the peer still sends is dropped. A peer that takes none of it has five minutes.
+    pub fn leave(&self) {
+        self.dispatch.leave(&self.exchange);
+    }
     /// Why the request waits now; `None`: it is on a connection, or has ended.
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.dispatch.why_waits(&self.exchange)

@@ -220,6 +220,7 @@ impl Machine {
         send_trailers(&mut self, now: Instant, stream: StreamId, trailers: &Fields) -> Result<(), Misuse>;
         consume(&mut self, now: Instant, stream: StreamId, bytes: usize);
         reset(&mut self, now: Instant, stream: StreamId, code: H2Code);
+        leave(&mut self, now: Instant, stream: StreamId);
         shut_down(&mut self, now: Instant);
         abort(&mut self, now: Instant, code: H2Code);
         recycle(&mut self, fields: Fields);

@@ -1,7 +1,7 @@
 //! Moves request bodies into the machine, as fast as it has room for them.
 
 use super::ConnectionTask;
-use super::entry::Upload;
+use super::entry::{ExchangeEntry, Upload};
 use crate::body::Body;
 use crate::body::header_map;
 use crate::driver::signals::SlotWaker;
@@ -132,6 +132,32 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             }
         }
         self.finish_if_over(now, slot);
+    }
+
+    /// The user of an exchange is gone. What was written to a tunnel goes to the machine, which ends our side behind it;
+    /// nothing more can come from a body that has no bytes now.
+    pub(super) fn give_up(&mut self, now: Instant, slot: u32) {
+        let is_left =
+            |entry: &ExchangeEntry| entry.request.exchange.is_left() && !entry.is_unanswered();
+        if !self.slots.get(slot).is_some_and(is_left) {
+            return self.cancel(now, slot);
+        }
+        let Some(mut entry) = self.slots.remove(slot) else {
+            return;
+        };
+        self.gave_up = true;
+        let (stream, machine) = (entry.stream, &mut self.io.machine);
+        let mut cx = Context::from_waker(Waker::noop());
+        while entry.upload.flows()
+            && let Poll::Ready(Some(frame)) = Pin::new(&mut entry.request.body).poll_frame(&mut cx)
+        {
+            let data = frame.map(|frame| frame.into_data().unwrap_or_default());
+            let sent = data.map(|data| machine.send_body(now, stream, data, false));
+            if !matches!(sent, Ok(Ok(()))) {
+                return machine.reset(now, stream, H2Code::CANCEL);
+            }
+        }
+        machine.leave(now, stream);
     }
 
     /// The body failed, or is not what its content-length said.

@@ -12,11 +12,11 @@ use bytes::Bytes;
 use http_body::Body as _;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::{H2Code, TransportEnd};
 use trunkline_core::http::StreamId;
-use trunkline_core::limits::UNREAD_BODY_BYTES_MAX;
+use trunkline_core::limits::{LEFT_TUNNEL_TIME_MAX, UNREAD_BODY_BYTES_MAX};
 use trunkline_core::wire::Outbox;
 
 /// Bytes that may wait for the socket before reading pauses.
@@ -31,9 +31,14 @@ pub(super) struct ClientTunnel {
     shut: bool,
     /// Why nothing more can be written; what came before is still read.
     write_failure: Option<std::io::Error>,
-    /// Rings when the request's total time has passed.
+    /// Rings when the request's total time has passed, or that of a tunnel whose user is gone.
     alarm: Alarm,
+    /// Its user has left it: when it is over at the latest.
+    left_until: Option<Instant>,
 }
+
+/// How long the peer's end is waited for behind ours when the user is gone.
+const LAST_READ_MAX: Duration = Duration::from_secs(1);
 
 impl ClientTunnel {
     /// `None`: no listener takes the connection.
@@ -52,6 +57,7 @@ impl ClientTunnel {
             shut: false,
             write_failure: None,
             alarm: Alarm::default(),
+            left_until: None,
         })
     }
 
@@ -67,7 +73,10 @@ impl ClientTunnel {
             *unread = unread.saturating_sub(taken);
         }
         if self.entry.request.exchange.is_abandoned() {
-            return Poll::Ready(());
+            return match self.entry.request.exchange.is_left() {
+                true => self.poll_leave(cx, transport),
+                false => Poll::Ready(()),
+            };
         }
         if let Some(until) = self.entry.request.total_until
             && self.alarm.poll_until(cx, until).is_ready()
@@ -96,6 +105,34 @@ impl ClientTunnel {
             true => Poll::Ready(()),
             false => Poll::Pending,
         }
+    }
+
+    /// The user is gone: sends what was written before, then the end. What the peer sends is dropped, because bytes that
+    /// were never read would have the system send a reset in place of that end.
+    fn poll_leave<S: AsyncRead + AsyncWrite + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        transport: &mut Transport<S>,
+    ) -> Poll<()> {
+        if self.write_failure.is_some() {
+            return Poll::Ready(());
+        }
+        let now = Instant::now();
+        let limit = now + LEFT_TUNNEL_TIME_MAX;
+        // Our end may have gone before the user has.
+        let was_shut = self.shut && self.left_until.is_some();
+        self.left_until.get_or_insert(limit);
+        self.end_reading();
+        let is_lost = self.poll_up(cx, transport).is_err();
+        let has_ended = transport.poll_discard(cx).is_ready();
+        if is_lost || self.shut && has_ended {
+            return Poll::Ready(());
+        }
+        if self.shut && !was_shut {
+            self.left_until = Some(now + LAST_READ_MAX);
+        }
+        let until = self.left_until.unwrap_or(limit);
+        self.alarm.poll_until(cx, until)
     }
 
     /// Moves the user's bytes to the peer.
@@ -129,6 +166,8 @@ impl ClientTunnel {
         while !self.write_ended && self.outbox.len() < OUTBOX_BYTES_MAX {
             let body = &mut self.entry.request.body;
             let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) else {
+                // Nothing more comes from a user who is gone.
+                self.write_ended = self.left_until.is_some();
                 break;
             };
             match frame {

@@ -14,8 +14,9 @@ use tokio::sync::mpsc;
 /// Bytes of one write.
 const PIECE_BYTES_MAX: usize = 64 * 1024;
 
-/// The bytes of a WebSocket that is open: give it to a crate that speaks the frames. Dropping it closes the
-/// connection of HTTP/1.1, or resets the stream; what was flushed before has been sent.
+/// The bytes of a WebSocket that is open: give it to a crate that speaks the frames. Dropped, it ends our side behind what
+/// was written before, as a socket of TCP does, and what the server still sends is dropped: a server that does not read
+/// has five minutes to take the bytes.
 pub struct WebSocketBytes {
     exchange: SubmittedExchange,
     /// `None`: our side has ended.
@@ -23,8 +24,6 @@ pub struct WebSocketBytes {
     received: mpsc::UnboundedReceiver<Piece>,
     /// Received, and not read.
     unread: Bytes,
-    /// Written, and not yet taken by the pipe.
-    unsent: Bytes,
 }
 
 impl WebSocketBytes {
@@ -38,20 +37,7 @@ impl WebSocketBytes {
             sender: Some(sender),
             received,
             unread: Bytes::new(),
-            unsent: Bytes::new(),
         }
-    }
-    /// Gives the pipe what is unsent.
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Some(sender) = &mut self.sender else {
-            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
-        };
-        if self.unsent.is_empty() {
-            return Poll::Ready(Ok(()));
-        }
-        sender
-            .poll_send(cx, &mut self.unsent)
-            .map_err(io::Error::from)
     }
 }
 
@@ -63,7 +49,10 @@ impl fmt::Debug for WebSocketBytes {
 
 impl Drop for WebSocketBytes {
     fn drop(&mut self) {
-        self.exchange.cancel();
+        self.exchange.leave();
+        if let Some(sender) = self.sender.take() {
+            sender.finish();
+        }
     }
 }
 
@@ -96,21 +85,17 @@ impl AsyncWrite for WebSocketBytes {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        // A piece taken before goes first: at most one waits.
-        ready!(self.poll_send(cx))?;
+        let Some(sender) = &mut self.sender else {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        };
+        // A piece that is taken is with the pipe, and leaves although the handle is dropped next.
+        ready!(sender.poll_send(cx, &mut Bytes::new()))?;
         let length = bytes.len().min(PIECE_BYTES_MAX);
-        self.unsent = Bytes::copy_from_slice(&bytes[..length]);
-        match self.poll_send(cx) {
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            // Taken, and sent when there is room.
-            Poll::Ready(Ok(())) | Poll::Pending => Poll::Ready(Ok(length)),
-        }
+        let mut piece = Bytes::copy_from_slice(&bytes[..length]);
+        ready!(sender.poll_send(cx, &mut piece))?;
+        Poll::Ready(Ok(length))
     }
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.sender.is_none() {
-            return Poll::Ready(Ok(()));
-        }
-        ready!(self.poll_send(cx))?;
         match &mut self.sender {
             Some(sender) => sender.poll_taken(cx).map_err(io::Error::from),
             None => Poll::Ready(Ok(())),
