@@ -113,10 +113,10 @@ export function checkNames (options: unknown): void {
   }
 }
 
-/** The options that are there. Programs for Bun say `null` for what they do not want, `tls: false` and an empty `hostname` or `unix`. A `port` of null is a setting that is
+/** The options that are there. Programs for Bun say `null` for what they do not want, `tls: false`, `unix: false` and an empty `hostname` or `unix`. A `port` of null is a setting that is
  * missing, and not a wish for any port. */
 export function present<T extends object> (options: T): T {
-  const isThere = ([name, value]: [string, unknown]): boolean => value !== undefined && (value !== null || name === 'port') && !(name === 'tls' && value === false) && !((name === 'hostname' || name === 'unix') && value === '')
+  const isThere = ([name, value]: [string, unknown]): boolean => value !== undefined && (value !== null || name === 'port') && !((name === 'tls' || name === 'unix') && value === false) && !((name === 'hostname' || name === 'unix') && value === '')
   const all = Object.entries(options)
   const there = all.filter(isThere)
   // Methods of a class are not among the entries.

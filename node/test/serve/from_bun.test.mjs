@@ -278,6 +278,14 @@ test('an upgrade whose headers are refused leaves the request to its handler', a
   assert.match(await get(server.port, '/', asked), /^HTTP\/1\.1 400 [^]*TypeError$/)
 })
 
+test('unix: false is none, as with Bun, and another value that is no string is named', async t => {
+  const server = serveFor(t, { unix: false, fetch: () => new Response('x') })
+  assert.match(await get(server.port, '/', 'connection: close\r\n'), /^HTTP\/1\.1 200 /)
+  for (const unix of [true, 0, Buffer.from('/a'), new URL('file:///a'), { toString: () => '/a' }]) {
+    assert.throws(() => serve({ unix, fetch: () => new Response('x') }), { name: 'TypeError', message: /^unix is [^]+; it must be a string$/ })
+  }
+})
+
 test('an empty unix is none, and closeIdleConnections says how many it closes', async t => {
   const server = serveFor(t, { unix: '', fetch: () => new Response('x') })
   assert.equal(server.closeIdleConnections(), 0)
