@@ -54,6 +54,27 @@ fn an_application_of_one_page_answers_its_routes_and_no_missing_file() {
 }
 
 #[test]
+fn a_client_that_refuses_every_coding_gets_the_status_of_the_site() {
+    let folder = folder("no-coding");
+    let path = folder.path();
+    for flags in [&["--compress", path.as_str()][..], &[path.as_str()]] {
+        let served = Served::start(flags);
+        for refused in ["*;q=0", "identity;q=0"] {
+            let field = format!("accept-encoding: {refused}");
+            let status = |line: &str, fields: &[&str]| {
+                let (head, _) = asked(&served, line, &[&[field.as_str()], fields].concat());
+                head[9..12].to_owned()
+            };
+            assert_eq!(status("GET /app.js", &[]), "200", "{flags:?} {refused}");
+            assert_eq!(status("HEAD /app.js", &[]), "200", "{flags:?} {refused}");
+            assert_eq!(status("GET /missing", &[]), "404", "{flags:?} {refused}");
+            let range = ["range: bytes=0-2"];
+            assert_eq!(status("GET /index.html", &range), "206", "{flags:?}");
+        }
+    }
+}
+
+#[test]
 fn pages_of_other_origins_may_read_what_is_served_with_cors_alone() {
     let folder = folder("cors");
     let asks = [

@@ -1,7 +1,7 @@
 //! Answers that are compressed as they are sent.
 
 use http::header::{ACCEPT_RANGES, CONTENT_ENCODING, ETAG};
-use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tower_http::compression::{Compression, CompressionLayer};
@@ -9,11 +9,55 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 /// A site under a layer that compresses.
-pub(in crate::serve) fn compressed<S>(site: S) -> WeakTags<Compression<S>> {
-    WeakTags(CompressionLayer::new().layer(site))
+pub(in crate::serve) fn compressed<S>(site: S) -> WeakTags<Compression<NotedStatus<S>>> {
+    WeakTags(CompressionLayer::new().layer(NotedStatus(site)))
 }
 
-/// Makes the entity tags of compressed answers weak.
+/// The status of an answer in front of the layer.
+#[derive(Clone, Copy)]
+struct StatusOfSite(StatusCode);
+
+/// Notes the status of each answer with it.
+#[derive(Clone)]
+pub(in crate::serve) struct NotedStatus<S>(S);
+
+impl<S, A, B> Service<Request<A>> for NotedStatus<S>
+where
+    S: Service<Request<A>, Response = Response<B>>,
+    S::Future: Unpin,
+{
+    type Response = Response<B>;
+    type Error = S::Error;
+    type Future = NotedAnswer<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(cx)
+    }
+    fn call(&mut self, request: Request<A>) -> Self::Future {
+        NotedAnswer(self.0.call(request))
+    }
+}
+
+/// An answer to come.
+pub(in crate::serve) struct NotedAnswer<F>(F);
+
+impl<F, B, E> Future for NotedAnswer<F>
+where
+    F: Future<Output = Result<Response<B>, E>> + Unpin,
+{
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx).map_ok(|mut response| {
+            let status = StatusOfSite(response.status());
+            response.extensions_mut().insert(status);
+            response
+        })
+    }
+}
+
+/// Makes the entity tags of compressed answers weak, and gives the others the status of the site: the layer makes each a 406 where a
+/// client refuses all codings, which may be a part of a file, or an error whose status says what is wrong.
 #[derive(Clone)]
 pub(in crate::serve) struct WeakTags<S>(S);
 
@@ -51,6 +95,10 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Pin::new(&mut self.0).poll(cx).map_ok(|mut response| {
             weaken(response.headers_mut());
+            let of_site = response.extensions_mut().remove::<StatusOfSite>();
+            if let Some(StatusOfSite(status)) = of_site {
+                *response.status_mut() = status;
+            }
             response
         })
     }
