@@ -152,8 +152,13 @@ impl RequestTemplate {
         let mut request = match &self.content {
             Content::None => Request::new(Body::empty()),
             Content::Bytes(bytes) => Request::new(Body::full(bytes.clone())),
-            Content::Form(parts) => form::request(client, uri, parts).await?,
-            Content::File(path) => Request::new(upload(path).await?),
+            Content::Form(parts) => {
+                form::request(client, uri, parts, self.fields.get(CONTENT_TYPE)).await?
+            }
+            Content::File(file) => {
+                file.request(self.fields.contains_key(CONTENT_RANGE))
+                    .await?
+            }
         };
         if self.is_chunked() {
             // The length is not said then.
@@ -164,8 +169,10 @@ impl RequestTemplate {
             Some(target) => target::with_path(uri.clone(), target)?,
             None => uri.clone(),
         };
-        let fields = self.fields.iter();
-        for (name, value) in fields.filter(|(name, _)| *name != TRANSFER_ENCODING) {
+        let is_form = matches!(self.content, Content::Form(_));
+        let is_taken =
+            |name: &HeaderName| *name == TRANSFER_ENCODING || (is_form && *name == CONTENT_TYPE);
+        for (name, value) in self.fields.iter().filter(|(name, _)| !is_taken(name)) {
             request.headers_mut().append(name, value.clone());
         }
         Ok(request)

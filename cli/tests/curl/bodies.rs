@@ -55,3 +55,31 @@ fn a_body_is_sent_in_chunks_where_a_field_asks_for_them() {
     let asked = sent(&["-H", "Transfer-Encoding: chunked", "URL"]).remove(0);
     assert!(!asked.fields.contains(&chunked), "{asked:?}");
 }
+
+#[test]
+fn a_form_has_one_type_with_its_boundary() {
+    let form = |media_type: &str| {
+        let field = format!("content-type: {media_type}");
+        let arguments = ["-v", "--stderr", "-", "-H", &field, "-F", "a=b", "URL"];
+        let sent = outcome(&[BINARY, "get", "-sS"], &arguments, "", hello);
+        let lines = sent.stdout.lines();
+        let types = lines.filter_map(|line| line.split_once("content-type: "));
+        types.map(|(_, found)| found.to_owned()).collect::<Vec<_>>()
+    };
+    for media_type in ["multipart/form-data", "multipart/related"] {
+        let found = form(media_type);
+        let expected = format!("{media_type}; boundary=trunkline-");
+        let is_it = found.len() == 1 && found[0].starts_with(&expected);
+        assert!(is_it, "{found:?}");
+    }
+    compare_all(
+        hello,
+        &[&[
+            "-H",
+            "content-type: multipart/form-data",
+            "-F",
+            "a=b",
+            "URL",
+        ]],
+    );
+}

@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use crate::get::exit;
-use http::{Request, Uri};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Request, Uri};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use trunkline::Body;
@@ -142,18 +143,25 @@ impl FormPart {
     }
 }
 
-/// A request with the form as its body.
+/// A request with the form as its body, of the type that -H gives, if it does, with the boundary of the parts.
 pub(in crate::get) async fn request(
     client: &Client,
     uri: &Uri,
     parts: &[FormPart],
+    media_type: Option<&HeaderValue>,
 ) -> Result<Request<Body>, Failure> {
     let mut form = Form::new();
     for part in parts {
         form = form.part(&part.name, part.part().await?);
     }
+    let boundary = format!("; boundary={}", form.boundary());
     let request = client.post(uri.to_string()).multipart(form).build();
-    request.map_err(|error| exit::of(&error, false))
+    let mut request = request.map_err(|error| exit::of(&error, false))?;
+    let typed = media_type.map(|given| [given.as_bytes(), boundary.as_bytes()].concat());
+    if let Some(Ok(media_type)) = typed.map(|typed| HeaderValue::from_bytes(&typed)) {
+        request.headers_mut().insert(CONTENT_TYPE, media_type);
+    }
+    Ok(request)
 }
 
 /// A value and what is behind it: in double quotes, or up to the next `;` without the blanks around it. In a text that names no option of
