@@ -48,12 +48,14 @@ impl BodyOptions {
     }
     /// The parts of -F.
     pub(super) fn parts(&self) -> Result<Vec<FormPart>, Failure> {
-        let parts = self.form.0.iter();
-        let parts = parts.map(|(is_plain, part)| match is_plain {
-            true => FormPart::plain(part),
-            false => FormPart::parse(part),
-        });
-        parts.collect()
+        let mut parts = Vec::new();
+        for (is_plain, part) in &self.form.0 {
+            match is_plain {
+                true => parts.push(FormPart::plain(part)?),
+                false => parts.extend(FormPart::parse(part)?),
+            }
+        }
+        Ok(parts)
     }
     /// The query of each URL, behind its `?`; `None`: nothing is added.
     pub(super) fn query(&self) -> Result<Option<Vec<u8>>, Failure> {

@@ -83,3 +83,19 @@ fn a_form_has_one_type_with_its_boundary() {
         ]],
     );
 }
+
+#[test]
+fn files_between_commas_are_parts_of_one_name() {
+    let sent = outcome(
+        &[BINARY, "get", "-sS"],
+        &["-F", "a=@f;type=text/x,page.html", "URL"],
+        "",
+        hello,
+    );
+    let heads = |body: &str| body.matches("name=\"a\"; filename=").count();
+    let asked = &sent.asked[0];
+    assert!(
+        heads(&asked.body) == 2 && asked.body.contains("text/x\r\n"),
+        "{asked:?}"
+    );
+}

@@ -32,9 +32,12 @@ enum Content {
 }
 
 impl FormPart {
-    /// `name=text`, `name=@FILE` or `name=<FILE`; behind it `;type=TYPE` and `;filename=NAME`. What is in
-    /// double quotes ends at the second of them, with `\"` and `\\` in it.
-    pub(in crate::get) fn parse(part: &str) -> Result<Self, Failure> {
+    /// `name=text`, `name=@FILE` or `name=<FILE`; behind it `;type=TYPE` and `;filename=NAME`, and behind a comma another file of
+    /// `name=@FILE`, with its own. What is in double quotes ends at the second of them, with `\"` and `\\` in it.
+    ///
+    /// Each file is a part with that name, as browsers send them: one part of the type multipart/mixed with all of them, as of
+    /// curl, is what RFC 7578 section 4.3 has taken away.
+    pub(in crate::get) fn parse(part: &str) -> Result<Vec<Self>, Failure> {
         let refuse = |why: &str| Failure::usage(format_args!("-F {part:?}: {why}"));
         let (name, content) = part
             .split_once('=')
@@ -48,39 +51,57 @@ impl FormPart {
             }
             _ => (None, content),
         };
-        let (value, mut rest) = word(content, kind.is_none());
-        let mut made = Self {
-            name: name.to_owned(),
-            content: match kind {
-                Some(_) if value.is_empty() => return Err(refuse("it names no file")),
-                Some('@') => Content::File(PathBuf::from(value)),
-                Some(_) => Content::TextOf(PathBuf::from(value)),
-                None => Content::Text(value),
-            },
-            media_type: None,
-            file_name: None,
+        let ends = match kind {
+            Some('@') => Ends::File,
+            Some(_) => Ends::Word,
+            None => Ends::Text,
         };
+        let (mut parts, mut rest) = (Vec::new(), content);
+        loop {
+            let (value, behind) = word(rest, ends);
+            let mut made = Self {
+                name: name.to_owned(),
+                content: match kind {
+                    Some(_) if value.is_empty() => return Err(refuse("it names no file")),
+                    Some('@') => Content::File(PathBuf::from(value)),
+                    Some(_) => Content::TextOf(PathBuf::from(value)),
+                    None => Content::Text(value),
+                },
+                media_type: None,
+                file_name: None,
+            };
+            rest = made.take_options(behind, ends).map_err(refuse)?;
+            parts.push(made);
+            match rest.strip_prefix(',') {
+                Some(next) if kind == Some('@') => rest = next,
+                _ => return Ok(parts),
+            }
+        }
+    }
+
+    /// Takes `;type=TYPE` and `;filename=NAME`, and gives what is behind them.
+    fn take_options<'a>(&mut self, mut rest: &'a str, ends: Ends) -> Result<&'a str, &'static str> {
         while let Some(option) = rest.strip_prefix(';') {
             let (blanks, option) = option.split_at(option.len() - option.trim_start().len());
-            let (name, value) = option.split_once('=').unwrap_or((option, ""));
-            let (value, behind) = word(value, false);
-            match (name, &mut made.media_type) {
-                ("type", _) if value.is_empty() => return Err(refuse("its type is empty")),
+            let end = option.find(['=', ';']).unwrap_or(option.len());
+            let (name, behind) = option.split_at(end);
+            let (value, behind) = match behind.strip_prefix('=') {
+                Some(value) => word(value, ends.of_option()),
+                None => (String::new(), behind),
+            };
+            match (name, &mut self.media_type) {
+                ("type", _) if value.is_empty() => return Err("its type is empty"),
                 ("type", media_type) => *media_type = Some(value),
-                ("filename", _) => made.file_name = Some(value),
+                ("filename", _) => self.file_name = Some(value),
                 // A parameter of the type.
                 (name, Some(media_type)) if !OTHERS.contains(&name) => {
                     media_type.push_str(&format!(";{blanks}{name}={value}"));
                 }
-                _ => {
-                    return Err(refuse(
-                        "behind the content come ;type=TYPE and ;filename=NAME alone",
-                    ));
-                }
+                _ => return Err("behind the content come ;type=TYPE and ;filename=NAME alone"),
             }
             rest = behind;
         }
-        Ok(made)
+        Ok(rest)
     }
 
     /// `name=text`, and nothing else.
@@ -164,34 +185,63 @@ pub(in crate::get) async fn request(
     Ok(request)
 }
 
-/// A value and what is behind it: in double quotes, or up to the next `;` without the blanks around it. In a text that names no option of
-/// ours a `;` is a letter like others.
-fn word(text: &str, is_text: bool) -> (String, &str) {
+/// The end of a value without quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ends {
+    /// A `;` that an option of ours follows: another one is a letter like others.
+    Text,
+    /// A `;`.
+    Word,
+    /// A `;`, or the comma before another file.
+    File,
+}
+
+impl Ends {
+    /// The place of the end in a text.
+    fn in_text(self, text: &str) -> usize {
+        let is_option = |behind: &str| {
+            let name = behind.trim_start().split('=').next().unwrap_or_default();
+            matches!(name, "type" | "filename") || OTHERS.contains(&name)
+        };
+        let end = match self {
+            Self::Text => text
+                .match_indices(';')
+                .map(|(at, _)| at)
+                .find(|at| is_option(&text[at + 1..])),
+            Self::Word => text.find(';'),
+            Self::File => text.find([';', ',']),
+        };
+        end.unwrap_or(text.len())
+    }
+    /// The end of the value of an option behind such a value.
+    fn of_option(self) -> Self {
+        match self {
+            Self::Text => Self::Word,
+            other => other,
+        }
+    }
+}
+
+/// A value and what is behind it: in double quotes, or up to its end without the blanks around it.
+fn word(text: &str, ends: Ends) -> (String, &str) {
     let text = text.trim_ascii_start();
     if let Some(quoted) = text.strip_prefix('"') {
         let mut value = String::new();
         let mut letters = quoted.char_indices();
         while let Some((at, letter)) = letters.next() {
             match letter {
-                '"' => return (value, &quoted[at + 1..]),
+                '"' => {
+                    // As with curl, letters behind it count for nothing.
+                    let behind = &quoted[at + 1..];
+                    return (value, &behind[ends.in_text(behind)..]);
+                }
                 '\\' => value.extend(letters.next().map(|(_, letter)| letter)),
                 letter => value.push(letter),
             }
         }
         // No second one: the quote is a letter.
     }
-    let is_option = |behind: &str| {
-        let name = behind.trim_start().split('=').next().unwrap_or_default();
-        matches!(name, "type" | "filename") || OTHERS.contains(&name)
-    };
-    let end = match is_text {
-        true => text
-            .match_indices(';')
-            .map(|(at, _)| at)
-            .find(|at| is_option(&text[at + 1..])),
-        false => text.find(';'),
-    };
-    let (value, behind) = text.split_at(end.unwrap_or(text.len()));
+    let (value, behind) = text.split_at(ends.in_text(text));
     (value.trim_ascii_end().to_owned(), behind)
 }
 

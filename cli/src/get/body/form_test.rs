@@ -10,6 +10,35 @@ fn part(content: Content, media_type: Option<&str>, file_name: Option<&str>) -> 
 }
 
 #[test]
+fn files_between_commas_are_parts_of_one_name() {
+    let file = |path: &str, media_type, name| part(Content::File(path.into()), media_type, name);
+    for (given, expected) in [
+        ("a=@f,g", vec![file("f", None, None), file("g", None, None)]),
+        (
+            "a=@f;type=text/x,g;filename=h, i ",
+            vec![
+                file("f", Some("text/x"), None),
+                file("g", None, Some("h")),
+                file("i", None, None),
+            ],
+        ),
+        (
+            r#"a=@"f,g"x,h"#,
+            vec![file("f,g", None, None), file("h", None, None)],
+        ),
+        (r#"a=@f;filename="p,q""#, vec![file("f", None, Some("p,q"))]),
+        (
+            "a=<f,g",
+            vec![part(Content::TextOf("f,g".into()), None, None)],
+        ),
+        ("a=b,c", vec![part(Content::Text("b,c".into()), None, None)]),
+    ] {
+        assert_eq!(FormPart::parse(given).expect(given), expected, "{given}");
+    }
+    FormPart::parse("a=@f,").expect_err("it names no second file");
+}
+
+#[test]
 fn a_part_is_a_text_a_file_or_the_text_of_one() {
     let text = |text: &str| Content::Text(text.to_owned());
     for (given, expected) in [
@@ -40,7 +69,7 @@ fn a_part_is_a_text_a_file_or_the_text_of_one() {
             part(Content::File("f".into()), Some("text/x"), Some("g")),
         ),
     ] {
-        assert_eq!(FormPart::parse(given).expect(given), expected, "{given}");
+        assert_eq!(FormPart::parse(given).expect(given), [expected], "{given}");
     }
     for given in [
         "a",
