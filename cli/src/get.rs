@@ -18,7 +18,7 @@ pub(crate) use sequence::run;
 use crate::failure::Failure;
 use crate::target::{self, Target};
 use cookies::KeptCookies;
-use http::header::REFERER;
+use http::header::{CONTENT_LENGTH, REFERER};
 use http::{HeaderValue, Request, Response, Uri};
 use http_body::Body as _;
 use output::heads::{HeadFile, Interims, head_text};
@@ -163,7 +163,7 @@ impl Get {
             Destination::Stdout | Destination::RemoteName => None,
         };
         let from = resume::start(self.options.continue_at, file.as_deref())?;
-        fetch.template.start_at(from);
+        let from = fetch.template.start_at(self.options.continue_at, from)?;
         let mut written_heads = Vec::new();
         loop {
             let response = self.exchange(&trace, fetch, &mut written_heads).await?;
@@ -237,7 +237,7 @@ impl Get {
         let is_harmless = request.method().is_idempotent();
         (fetch.facts.url, fetch.facts.looked_up) = (fetch.uri.clone(), None);
         fetch.facts.method = request.method().to_string();
-        fetch.facts.sent_bytes = request.body().size_hint().exact().unwrap_or(0);
+        fetch.facts.sent_bytes = sent_bytes(&request);
         fetch.facts.redirect_time = match fetch.facts.redirects {
             0 => Duration::ZERO,
             _ => fetch.facts.began.elapsed(),
@@ -283,6 +283,16 @@ impl Get {
         fetch.facts.head = Some((version, status, response.headers().clone()));
         Ok(response)
     }
+}
+
+/// The length of a request's body; 0: it is not known.
+fn sent_bytes(request: &Request<Body>) -> u64 {
+    let by_field = || {
+        let length = request.headers().get(CONTENT_LENGTH)?;
+        length.to_str().ok()?.parse().ok()
+    };
+    let exact = request.body().size_hint().exact();
+    exact.or_else(by_field).unwrap_or(0)
 }
 
 /// A URL of the command line, with curl's codes for what is wrong with it.

@@ -628,9 +628,6 @@ fn a_redirect_with_bytes_beyond_ascii_is_followed() {
     let answer: Answer = |asked, _| moved("302 Found", "/gr\u{fc}n", asked);
     let followed = outcome(&[BINARY, "get", "-sS"], &["-L", "URL/x"], "", answer);
     assert_eq!(followed.asked[1].line, "GET /gr%C3%BCn HTTP/1.1");
-    let upload = ["-T", "f", "-C", "2", "URL"];
-    let refused = outcome(&[BINARY, "get", "-sS"], &upload, "", hello);
-    assert_eq!((refused.asked, refused.code), (Vec::new(), Some(2)));
 }
 
 #[test]

@@ -21,7 +21,7 @@ const RULE: u8 = 8;
 /// HTTP/2 or HTTP/3: the server closed the connection.
 const CONNECTION_CLOSED: u8 = 16;
 /// The body ended before its end.
-const CUT: u8 = 18;
+pub(super) const CUT: u8 = 18;
 /// The status was an error, with -f.
 pub(super) const STATUS: u8 = 22;
 /// A file to be sent cannot be read.

@@ -3,24 +3,27 @@
 pub(super) mod client;
 mod credentials;
 pub(super) mod glob;
+mod upload;
 
 use super::body::form::{self, FormPart};
 use super::given::{basic, value};
 use super::options::GetOptions;
+use super::output::resume::Offset;
 use super::route::redirects::RedirectOptions;
 use super::{CODINGS, body, exit, given};
 use crate::failure::Failure;
 use crate::target;
 use bytes::Bytes;
 use http::header::{
-    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, RANGE, REFERER,
-    TRANSFER_ENCODING, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_RANGE, CONTENT_TYPE, COOKIE, HOST, RANGE,
+    REFERER, TRANSFER_ENCODING, USER_AGENT,
 };
 use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use trunkline::Body;
 use trunkline::client::Client;
+use upload::{Upload, is_input};
 
 /// The name of this client.
 const AGENT: &str = concat!("trunkline/", env!("CARGO_PKG_VERSION"));
@@ -49,7 +52,7 @@ enum Content {
     Bytes(Bytes),
     /// Read anew for each request, as a file is.
     Form(Vec<FormPart>),
-    File(PathBuf),
+    File(Upload),
 }
 
 impl RequestTemplate {
@@ -80,7 +83,10 @@ impl RequestTemplate {
 
     /// Sends a file of -T.
     pub(super) fn upload(&mut self, path: &Path) {
-        self.content = Content::File(path.to_owned());
+        self.content = Content::File(Upload {
+            path: path.to_owned(),
+            from: None,
+        });
         if !self.is_method_given {
             self.method = Method::PUT;
         }
@@ -101,17 +107,35 @@ impl RequestTemplate {
         Some(given.parse::<Authority>().ok()?.host().to_owned())
     }
 
-    /// Asks for the bytes from this offset on.
-    pub(super) fn start_at(&mut self, from: u64) {
-        if from > 0 {
-            let range = HeaderValue::try_from(format!("bytes={from}-"));
-            self.fields.insert(RANGE, range.expect("digits"));
+    /// -C: asks for the bytes from `from` on, or sends those of a file from the offset that is given. The first byte of the
+    /// answer's content.
+    pub(super) fn start_at(&mut self, given: Option<Offset>, from: u64) -> Result<u64, Failure> {
+        match &mut self.content {
+            Content::None => {
+                if from > 0 {
+                    let range = HeaderValue::try_from(format!("bytes={from}-"));
+                    self.fields.insert(RANGE, range.expect("digits"));
+                }
+                Ok(from)
+            }
+            // curl sends all of it, and adds the answer to what is there.
+            Content::File(_) if given == Some(Offset::End) && from > 0 => Err(Failure::usage(
+                "-C - is for the file of -T or for that of -o, which has its beginning: give the offset in bytes",
+            )),
+            Content::File(file) => {
+                file.from = given;
+                Ok(0)
+            }
+            Content::Form(_) | Content::Bytes(_) if from == 0 => Ok(0),
+            Content::Form(_) | Content::Bytes(_) => Err(Failure::usage(
+                "-C goes on with a file of -o or -T: a part of what -d, -F and the like give is not sent",
+            )),
         }
     }
 
     /// A file that is sent to a URL that ends with `/` is named there as it is here.
     pub(super) fn name_upload(&self, uri: Uri) -> Result<Uri, Failure> {
-        let Content::File(path) = &self.content else {
+        let Content::File(Upload { path, .. }) = &self.content else {
             return Ok(uri);
         };
         let name = path.file_name().filter(|_| uri.path().ends_with('/'));
@@ -137,7 +161,7 @@ impl RequestTemplate {
 
     /// Whether the request can be sent again.
     pub(super) fn can_repeat(&self) -> bool {
-        !matches!(&self.content, Content::File(path) if is_input(path))
+        !matches!(&self.content, Content::File(file) if is_input(&file.path))
     }
 
     pub(super) async fn request(
@@ -219,30 +243,10 @@ fn content(options: &GetOptions) -> Result<Content, Failure> {
     if !parts.is_empty() {
         return Ok(Content::Form(parts));
     }
-    if options.body.uploads() && options.continue_at.is_some() {
-        return Err(Failure::usage(
-            "-C goes on with what is received: a part of a file of -T is not sent",
-        ));
-    }
     match options.body.data.bytes()? {
         Some(bytes) if !options.body.get => Ok(Content::Bytes(bytes.into())),
         _ => Ok(Content::None),
     }
-}
-
-/// Whether the file of -T is standard input.
-fn is_input(path: &Path) -> bool {
-    path.as_os_str() == "-" || path.as_os_str() == "."
-}
-
-/// The file, or standard input, as it is read.
-async fn upload(path: &Path) -> Result<Body, Failure> {
-    // Standard input is a file too, whose length is not known where it is a pipe.
-    let opened = match is_input(path) {
-        true => Body::from_file("/dev/stdin").await,
-        false => Body::from_file(path).await,
-    };
-    opened.map_err(|error| exit::unread(path.display(), &format_args!("{error:#}")))
 }
 
 /// The fields of all flags. Those of -H are instead of those that other flags stand for.

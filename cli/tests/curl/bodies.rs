@@ -1,6 +1,6 @@
 //! Parts of forms, bodies in chunks, and requests that cannot be sent.
 
-use super::{compare_all, hello, outcome};
+use super::{compare_all, hello, moved, outcome};
 use crate::scripted::BINARY;
 
 #[test]
@@ -98,4 +98,45 @@ fn files_between_commas_are_parts_of_one_name() {
         heads(&asked.body) == 2 && asked.body.contains("text/x\r\n"),
         "{asked:?}"
     );
+}
+
+#[test]
+fn the_rest_of_a_file_is_sent_with_its_place_in_it() {
+    compare_all(
+        hello,
+        &[
+            &["-C", "3", "-T", "f", "URL/x"],
+            &["-C", "0", "-T", "f", "URL/x"],
+            &["-C", "-", "-T", "f", "URL/x"],
+            &["-C", "6", "-T", "f", "URL/x"],
+            &["-C", "3", "-T", "f", "-o", "new", "URL/x"],
+            &["-C", "3", "-T", "f", "-w", "%{size_upload}", "URL/x"],
+            &["-C", "-", "-F", "a=b", "URL"],
+            &["-C", "-", "-d", "abc", "URL"],
+            &["-C", "-", "URL"],
+        ],
+    );
+    // curl sends the beginning as if it were this part, and adds the answer to the file of -o.
+    for arguments in [
+        &["-C", "2", "-d", "abc", "URL"][..],
+        &["-C", "2", "-T", "-", "URL/x"],
+        &["-C", "-", "-o", "part", "-F", "a=b", "URL"],
+        &["-C", "-", "-o", "part", "-T", "f", "URL/x"],
+    ] {
+        let refused = outcome(&[BINARY, "get", "-sS"], arguments, "abc", hello);
+        assert_eq!((refused.asked, refused.code), (Vec::new(), Some(2)));
+        assert_eq!(refused.files["part"], "he", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_redirect_that_keeps_its_method_gets_the_same_rest_of_a_file() {
+    let sent = outcome(
+        &[BINARY, "get", "-sS"],
+        &["-L", "-C", "3", "-T", "f", "URL/x"],
+        "",
+        |asked, _| moved("307 T", "/y", asked),
+    );
+    let bodies: Vec<_> = sent.asked.iter().map(|asked| &asked.body[..]).collect();
+    assert_eq!(bodies, ["\r\nz", "\r\nz"]);
 }

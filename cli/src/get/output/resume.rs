@@ -31,9 +31,8 @@ pub(in crate::get) fn start(offset: Option<Offset>, file: Option<&Path>) -> Resu
     match (offset, file) {
         (None, _) => Ok(0),
         (Some(Offset::At(at)), _) => Ok(at),
-        (Some(Offset::End), None) => Err(Failure::usage(
-            "-C - goes on with a file: name it by -o or -O",
-        )),
+        // There is nothing to go on with.
+        (Some(Offset::End), None) => Ok(0),
         (Some(Offset::End), Some(path)) => match std::fs::metadata(path) {
             Ok(metadata) => Ok(metadata.len()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),

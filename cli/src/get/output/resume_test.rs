@@ -31,5 +31,5 @@ fn an_offset_is_a_number_or_the_end_of_the_file() {
     for text in ["", "-1", "1k"] {
         assert!(offset(text).is_err(), "{text:?}");
     }
-    assert!(start(Some(Offset::End), None).is_err());
+    assert!(matches!(start(Some(Offset::End), None), Ok(0)));
 }
