@@ -34,6 +34,7 @@ use route::retries::Tries;
 use route::tries::Tried;
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -92,8 +93,10 @@ impl Get {
                 true => vec![Expanded::plain(url)],
                 false => glob::expand(url)?,
             };
-            for url in urls {
-                fetches.push(self.fetch_of(number, &url)?);
+            for file in self.uploads_to(number)? {
+                for url in &urls {
+                    fetches.push(self.fetch_of(number, url, file.as_deref())?);
+                }
             }
         }
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -108,13 +111,30 @@ impl Get {
         failed.map_or(Ok(()), Err)
     }
 
+    /// The files of -T for the URL with this number, each of which is sent to it; `None`: nothing is.
+    fn uploads_to(&self, number: usize) -> Result<Vec<Option<PathBuf>>, Failure> {
+        let given = self.options.body.upload(number);
+        match given.and_then(Path::to_str) {
+            Some(pattern) if !self.options.globoff => {
+                let expanded = glob::expand(pattern)?.into_iter();
+                Ok(expanded.map(|file| Some(file.url.into())).collect())
+            }
+            _ => Ok(vec![given.map(Path::to_owned)]),
+        }
+    }
+
     /// Checks all that can be checked before anything is sent.
-    fn fetch_of(&self, number: usize, expanded: &Expanded) -> Result<Fetch, Failure> {
+    fn fetch_of(
+        &self,
+        number: usize,
+        expanded: &Expanded,
+        file: Option<&Path>,
+    ) -> Result<Fetch, Failure> {
         let url = expanded.url.as_str();
         let (target, credentials) = target_of(url)?;
         let mut template = self.template.clone();
-        if let Some(path) = self.options.body.upload(number) {
-            template.upload(path);
+        if let Some(file) = file {
+            template.upload(file);
         }
         let credentials = self.credentials(&target, credentials);
         template.authenticate(credentials.as_deref())?;

@@ -30,21 +30,18 @@ pub(super) struct BodyOptions {
     /// Put this behind the `?` of the URL, percent-encoded as --data-urlencode has it; as it is behind a `+`. May be repeated.
     #[arg(long, value_name = "DATA")]
     url_query: Vec<String>,
-    /// PUT this file (`-` for standard input). A URL that ends with `/` gets its name. Of several URLs each has its own:
-    /// the first -T is for the first one, and those behind the last -T are fetched.
+    /// PUT this file (`-` for standard input), or each of several: {a,b} and [1-9] make them. A URL that ends with `/` gets its
+    /// name. Of several URLs each has its own: the first -T is for the first one, and those behind the last -T are fetched.
     #[arg(short = 'T', long, value_name = "FILE", action = ArgAction::Append, conflicts_with_all = Kind::NAMES, conflicts_with_all = ["form", "form-string"])]
     upload_file: Vec<OsString>,
 }
 
 impl BodyOptions {
-    /// The file of -T for the URL with this number.
+    /// The file of -T for the URL with this number, or a pattern of several.
     pub(super) fn upload(&self, number: usize) -> Option<&Path> {
         let path = self.upload_file.get(number)?;
         // As with curl, an empty name stands for none.
         (!path.is_empty()).then_some(Path::new(path))
-    }
-    pub(super) fn uploads(&self) -> bool {
-        !self.upload_file.is_empty()
     }
     /// The parts of -F.
     pub(super) fn parts(&self) -> Result<Vec<FormPart>, Failure> {

@@ -140,3 +140,19 @@ fn a_redirect_that_keeps_its_method_gets_the_same_rest_of_a_file() {
     let bodies: Vec<_> = sent.asked.iter().map(|asked| &asked.body[..]).collect();
     assert_eq!(bodies, ["\r\nz", "\r\nz"]);
 }
+
+#[test]
+fn files_of_a_pattern_are_each_sent() {
+    compare_all(
+        hello,
+        &[
+            &["-T", "{f,part}", "URL/"],
+            &["-T", "{f,part}", "URL/{a,b}"],
+            &["-T", "{f,part}", "URL/x"],
+            &["-g", "-T", "{f,part}", "URL/"],
+            &["-T", "{f,", "URL/"],
+            &["-T", "a[1]", "URL/"],
+            &["-T", "{f,part}", "-o", "out_#1", "URL/"],
+        ],
+    );
+}

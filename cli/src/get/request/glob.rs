@@ -59,7 +59,7 @@ enum Piece {
 /// A part that does not end, or whose range counts nothing.
 pub(in crate::get) fn expand(pattern: &str) -> Result<Vec<Expanded>, Failure> {
     let refuse = |why: &str| {
-        let text = format!("{pattern:?} is no pattern of URLs: {why}; -g takes it as it is");
+        let text = format!("{pattern:?} is no pattern: {why}; -g takes it as it is");
         Failure::usage(text).with_code(exit::URL)
     };
     let mut urls = vec![Expanded::plain("")];
@@ -68,7 +68,7 @@ pub(in crate::get) fn expand(pattern: &str) -> Result<Vec<Expanded>, Failure> {
             Piece::Text(text) => urls.iter_mut().for_each(|url| url.url.push_str(&text)),
             Piece::OneOf(words) => {
                 if urls.len().saturating_mul(words.len()) > URLS_MAX {
-                    return Err(refuse(&format!("it stands for more than {URLS_MAX} URLs")));
+                    return Err(refuse(&format!("it stands for more than {URLS_MAX}")));
                 }
                 let with = |url: &Expanded, word: &String| {
                     let mut url = url.clone();
