@@ -155,7 +155,9 @@ impl Get {
         };
         let uri = template.name_upload(uri)?;
         let uri = match self.options.body.query()? {
-            Some(query) => target::with_query(uri, &query)?,
+            Some(query) => {
+                target::with_query(uri, &query).map_err(|failure| failure.with_code(exit::URL))?
+            }
             None => uri,
         };
         self.options.redirects.check(&uri, false)?;

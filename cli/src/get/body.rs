@@ -23,7 +23,7 @@ pub(super) struct BodyOptions {
     #[command(flatten)]
     pub(super) data: Data,
     /// Put what -d and the other data options give behind the `?` of the URL, and GET it.
-    #[arg(short = 'G', long, conflicts_with_all = ["form", "form-string", "upload_file"])]
+    #[arg(short = 'G', long)]
     pub(super) get: bool,
     #[command(flatten)]
     form: FormFlags,

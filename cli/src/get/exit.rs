@@ -32,6 +32,8 @@ const TIME: u8 = 28;
 pub(super) const RANGE: u8 = 33;
 /// The TLS handshake failed.
 const TLS: u8 = 35;
+/// The address of --interface is none of this machine.
+const INTERFACE: u8 = 45;
 /// More redirects than --max-redirs.
 pub(super) const REDIRECTS: u8 = 47;
 /// The server closed the connection without a response.
@@ -91,6 +93,15 @@ fn is_broken(error: &Error) -> bool {
     causes.any(|cause| cause.is::<io::Error>())
 }
 
+/// Whether the address to connect from is none of this machine.
+fn is_without_address(error: &Error) -> bool {
+    let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.any(|cause| {
+        let cause = cause.downcast_ref::<io::Error>();
+        cause.is_some_and(|cause| cause.kind() == io::ErrorKind::AddrNotAvailable)
+    })
+}
+
 /// The failure of an exchange; `has_head`: its response had begun.
 pub(super) fn of(error: &Error, has_head: bool) -> Failure {
     let code = match (error.kind(), error.proxy_refusal()) {
@@ -115,6 +126,7 @@ fn of_kind(kind: ErrorKind, error: &Error, has_head: bool) -> Failure {
         _ if error.is_connect() && error.is_timeout() => TIME,
         ErrorKind::Tls if error.is_certificate() => CERTIFICATE,
         ErrorKind::Tls => TLS,
+        ErrorKind::Connect if is_without_address(error) => INTERFACE,
         ErrorKind::Connect => CONNECT,
         ErrorKind::TransportClosed if is_broken(error) => RECEIVING,
         ErrorKind::Violation(Violation::ChunkInvalid | Violation::ChunkExtensionTooLarge) => {

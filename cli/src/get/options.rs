@@ -66,8 +66,8 @@ pub(crate) struct GetOptions {
     pub(super) user: Option<String>,
     #[command(flatten)]
     pub(super) netrc: NetrcOptions,
-    /// Authentication by a bearer token.
-    #[arg(long, value_name = "TOKEN", conflicts_with = "user")]
+    /// Authentication by a bearer token, also beside -u.
+    #[arg(long, value_name = "TOKEN")]
     pub(super) oauth2_bearer: Option<String>,
     /// The field user-agent; an empty name sends none.
     #[arg(short = 'A', long, value_name = "NAME")]
@@ -143,6 +143,9 @@ pub(crate) struct GetOptions {
     /// Seconds for a connection to open, of the 10 that it may take.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(super) connect_timeout: Option<Duration>,
+    /// Seconds for which the body of a request with `-H 'expect: 100-continue'` waits for the answer 100, in place of 1.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(super) expect100_timeout: Option<Duration>,
     /// Bytes per second at which a body is read, as 1000, 100K or 2M.
     #[arg(long, value_name = "RATE", value_parser = pace::rate)]
     pub(super) limit_rate: Option<u64>,

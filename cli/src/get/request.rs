@@ -308,13 +308,14 @@ fn referer(options: &GetOptions) -> (Option<&str>, bool) {
 /// Fields that flags other than -H stand for.
 fn printed(options: &GetOptions) -> Result<Vec<(HeaderName, HeaderValue)>, Failure> {
     let mut fields = Vec::new();
-    if let Some(user) = &options.user {
-        fields.push((AUTHORIZATION, basic("-u", user)?));
-    }
     if let Some(token) = &options.oauth2_bearer {
         let mut bearer = value("--oauth2-bearer", &format!("Bearer {token}"))?;
         bearer.set_sensitive(true);
         fields.push((AUTHORIZATION, bearer));
+    }
+    // Behind a token the first one stays.
+    if let Some(user) = &options.user {
+        fields.push((AUTHORIZATION, basic("-u", user)?));
     }
     let texts = [
         (USER_AGENT, "-A", options.user_agent.clone()),

@@ -156,3 +156,28 @@ fn files_of_a_pattern_are_each_sent() {
         ],
     );
 }
+
+#[test]
+fn flags_that_add_to_others_are_taken_beside_them() {
+    compare_all(
+        hello,
+        &[
+            &["-G", "-F", "a=b", "URL"],
+            &["-G", "-T", "f", "URL/x"],
+            &["-G", "-d", "q=1", "-T", "f", "URL/x"],
+            &["-u", "a:b", "--oauth2-bearer", "token", "URL"],
+            &["-G", "--data-binary", "@f", "URL"],
+            &["--expect100-timeout", "1", "-d", "x", "URL"],
+            &[
+                "--expect100-timeout",
+                "0.5",
+                "-H",
+                "expect: 100-continue",
+                "-T",
+                "f",
+                "URL/x",
+            ],
+            &["--interface", "203.0.113.9", "URL"],
+        ],
+    );
+}

@@ -69,6 +69,11 @@ pub(in crate::get) fn client(
     // 0 is no bound.
     let bound = |time: Option<Duration>| time.filter(|time| !time.is_zero());
     let timeouts = ClientTimeouts::default().with_total(bound(options.timeout));
+    // As with curl, 0 is the time of the default.
+    let timeouts = match bound(options.expect100_timeout) {
+        Some(time) => timeouts.with_expect(Some(time)),
+        None => timeouts,
+    };
     // The response of the server is shown as it is; -L, --retry and --compressed are carried out above the client.
     let client = Client::builder()
         .redirect(RedirectPolicy::none())
