@@ -550,6 +550,11 @@ fn a_flag_of_curl_for_what_is_not_here_is_refused_with_the_reason() {
         ("--speed-limit", "-m"),
         ("--no-clobber", "-OJ"),
         ("--http1.0", "HTTP/1.1"),
+        ("--pinnedpubkey", "--cacert"),
+        ("--hsts", "https://"),
+        ("--alt-svc", "--http3"),
+        ("--tr-encoding", "--compressed"),
+        ("--crlf", "-T"),
     ] {
         let refused = crate::scripted::get(&[flag, "http://127.0.0.1:1/"]);
         assert_eq!(refused.status.code(), Some(2), "{flag}");

@@ -10,7 +10,7 @@ const SOCKS5: &str =
     "write -x socks5://HOST:PORT, or socks5h:// for a proxy that looks the name up";
 
 /// The flags, and the reason of each.
-const FLAGS: [(&str, &str); 18] = [
+const FLAGS: [(&str, &str); 23] = [
     ("anyauth", ONLY_BASIC),
     ("digest", ONLY_BASIC),
     ("ntlm", ONLY_BASIC),
@@ -58,6 +58,26 @@ const FLAGS: [(&str, &str); 18] = [
     ("socks4", ONLY_SOCKS5),
     ("socks5", SOCKS5),
     ("socks5-hostname", SOCKS5),
+    (
+        "pinnedpubkey",
+        "a server is known by its certificate: --cacert with that alone trusts it and what it has signed beside the system's roots",
+    ),
+    (
+        "hsts",
+        "no list of hosts is kept: write https:// in the URL, and --proto =https to refuse others",
+    ),
+    (
+        "alt-svc",
+        "no list of other services is kept: --http3 tries HTTP/3 first",
+    ),
+    (
+        "tr-encoding",
+        "a body is compressed as content alone: use --compressed",
+    ),
+    (
+        "crlf",
+        "a file of -T is sent as it is: change its line ends before",
+    ),
     (
         "form-escape",
         "names in a form are percent-encoded, as browsers do",
