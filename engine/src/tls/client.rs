@@ -386,7 +386,7 @@ impl ClientTls {
             }
             _ => None,
         };
-        let (given, provider) = (self.extra_roots.clone(), Arc::clone(provider));
+        let (given, provider) = (&self.extra_roots, Arc::clone(provider));
         Ok(Arc::new(OpensslRules::new(platform, given, provider)))
     }
 }

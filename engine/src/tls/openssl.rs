@@ -7,12 +7,14 @@ mod certificate;
 mod chain;
 pub(in crate::tls) mod clients;
 mod names;
+pub(in crate::tls) mod peer;
 mod refusal;
 
 pub(in crate::tls) use certificate::signature;
 pub use refusal::CertificateRefusal;
 
 use certificate::{Certificate, KeyPurpose};
+use peer::{PeerCertificates, TrustedCertificates};
 use refusal::{ChainFault, of_webpki};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
@@ -27,7 +29,7 @@ pub(in crate::tls) struct OpensslRules {
     /// Judges by the platform's roots, if they count.
     platform: Option<Arc<dyn ServerCertVerifier>>,
     /// Trusted beside them.
-    given: Vec<CertificateDer<'static>>,
+    given: TrustedCertificates,
     store: RootCertStore,
     provider: Arc<CryptoProvider>,
 }
@@ -35,14 +37,14 @@ pub(in crate::tls) struct OpensslRules {
 impl OpensslRules {
     pub(in crate::tls) fn new(
         platform: Option<Arc<dyn ServerCertVerifier>>,
-        given: Vec<CertificateDer<'static>>,
+        given: &[CertificateDer<'static>],
         provider: Arc<CryptoProvider>,
     ) -> Self {
         let mut store = RootCertStore::empty();
         store.add_parsable_certificates(given.iter().cloned());
         Self {
             platform,
-            given,
+            given: TrustedCertificates::new(given),
             store,
             provider,
         }
@@ -60,34 +62,14 @@ impl OpensslRules {
         host: &ServerName<'_>,
         now: UnixTime,
     ) -> Result<(), CertificateRefusal> {
-        let all = std::iter::once(leaf).chain(intermediates);
-        let presented: Option<Vec<_>> = all.map(|one| Certificate::read(one)).collect();
-        let Some(presented) = presented else {
+        let Some(certificates) = PeerCertificates::read(leaf, intermediates, &self.given) else {
             return Err(CertificateRefusal::new(
                 ChainFault::Untrusted,
                 "it cannot be read",
             ));
         };
-        let given: Vec<_> = self
-            .given
-            .iter()
-            .filter_map(|one| Certificate::read(one))
-            .collect();
-        let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
-        let chain = match chain::judge(
-            KeyPurpose::Servers,
-            &presented,
-            &given,
-            seconds,
-            self.algorithms(),
-        ) {
-            Ok(chain) => chain,
-            Err(fault) => {
-                let (subject, issuer) = (presented[0].subject(), presented[0].issuer());
-                let detail = format!("{subject}, issued by {issuer}");
-                return Err(CertificateRefusal::new(fault, &detail));
-            }
-        };
+        let presented = &certificates.presented;
+        let chain = certificates.judge(KeyPurpose::Servers, now, self.algorithms())?;
         let parsed = ParsedCertificate::try_from(leaf);
         let webpki = parsed.as_ref().map_err(Error::clone).and_then(|leaf| {
             let algorithms = self.algorithms().all;

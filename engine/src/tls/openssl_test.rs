@@ -20,9 +20,9 @@ fn judged(
     presented: &[&CertificateDer<'static>],
     host: &str,
 ) -> Result<(), &'static str> {
-    let given = given.iter().map(|one| (*one).clone()).collect();
+    let given: Vec<_> = given.iter().map(|one| (*one).clone()).collect();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let rules = OpensslRules::new(None, given, provider);
+    let rules = OpensslRules::new(None, &given, provider);
     let rest: Vec<_> = presented[1..].iter().map(|one| (*one).clone()).collect();
     let host = ServerName::try_from(host.to_owned()).unwrap();
     // rcgen's certificates are valid from 1975 to 4096.

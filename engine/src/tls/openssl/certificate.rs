@@ -15,6 +15,12 @@ pub(super) struct Certificate<'a> {
     parsed: X509Certificate<'a>,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// Certificates that this thread has read.
+    pub(super) static READ: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// The validity period relative to a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Validity {
@@ -51,10 +57,22 @@ pub(super) enum Signature {
 impl<'a> Certificate<'a> {
     /// `None`: not one certificate in DER, or one with an extension twice.
     pub(super) fn read(der: &'a [u8]) -> Option<Self> {
+        #[cfg(test)]
+        READ.set(READ.get() + 1);
         let (rest, parsed) = X509Certificate::from_der(der).ok()?;
         // RFC 5280 section 4.2: not more than one instance of an extension.
         let is_once = parsed.tbs_certificate.extensions_map().is_ok();
         (rest.is_empty() && is_once).then_some(Self { der, parsed })
+    }
+
+    /// In DER.
+    pub(super) fn subject_der(&self) -> &'a [u8] {
+        self.parsed.tbs_certificate.subject.as_raw()
+    }
+
+    /// In DER.
+    pub(super) fn issuer_der(&self) -> &'a [u8] {
+        self.parsed.tbs_certificate.issuer.as_raw()
     }
 
     /// RFC 5280 section 4.1.2.1: without extensions.

@@ -1,8 +1,9 @@
 //! Verifies client certificates by OpenSSL's rules, and by webpki's where it judges the shape of the chain.
 
-use super::certificate::{Certificate, KeyPurpose};
-use super::refusal::{CertificateRefusal, ChainFault};
-use super::{chain, signature};
+use super::certificate::KeyPurpose;
+use super::peer::{PeerCertificates, TrustedCertificates};
+use super::refusal::CertificateRefusal;
+use super::signature;
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
 use rustls::pki_types::{CertificateDer, UnixTime};
@@ -15,8 +16,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(in crate::tls) struct OpensslClients {
     pub(in crate::tls) webpki: Arc<dyn ClientCertVerifier>,
-    /// Trusted certificates.
-    pub(in crate::tls) issuers: Vec<CertificateDer<'static>>,
+    pub(in crate::tls) issuers: TrustedCertificates,
     /// webpki alone reads revocation lists: with them it judges every chain.
     pub(in crate::tls) has_lists: bool,
     pub(in crate::tls) provider: Arc<CryptoProvider>,
@@ -34,24 +34,11 @@ impl OpensslClients {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<bool, Error> {
-        let all = std::iter::once(leaf).chain(intermediates);
-        let presented: Option<Vec<_>> = all.map(|one| Certificate::read(one)).collect();
-        let presented = presented.ok_or(CertificateError::BadEncoding)?;
-        let issuers = self.issuers.iter();
-        let issuers: Vec<_> = issuers.filter_map(|one| Certificate::read(one)).collect();
-        let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
-        let judged = chain::judge(
-            KeyPurpose::Clients,
-            &presented,
-            &issuers,
-            seconds,
-            self.algorithms(),
-        );
-        let refused = |fault: ChainFault| {
-            let (subject, issuer) = (presented[0].subject(), presented[0].issuer());
-            CertificateRefusal::new(fault, &format!("{subject}, issued by {issuer}")).into_tls()
-        };
-        let chain = judged.map_err(refused)?;
+        let certificates = PeerCertificates::read(leaf, intermediates, &self.issuers)
+            .ok_or(CertificateError::BadEncoding)?;
+        let chain = certificates
+            .judge(KeyPurpose::Clients, now, self.algorithms())
+            .map_err(CertificateRefusal::into_tls)?;
         Ok(self.has_lists || !chain.is_beyond_webpki())
     }
 }

@@ -1,3 +1,4 @@
+use super::super::certificate::READ;
 use super::*;
 use crate::tls::{CertificateFault, ClientCertificates};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
@@ -93,4 +94,23 @@ fn bytes_that_are_no_certificate_behind_a_client_make_it_one_that_is_not_accepte
         matches!(by_openssl, Some(CertificateFault::Other(_))),
         "{by_openssl:?}"
     );
+}
+
+#[test]
+fn a_client_is_judged_without_parsing_the_issuers_that_have_other_names() {
+    let issuers: Vec<Root> = (0..40)
+        .map(|number| root(params(&format!("root {number}"), authority())))
+        .collect();
+    let text: String = issuers.iter().map(|one| one.pem()).collect();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let clients = ClientCertificates::issued_by(text.as_bytes()).unwrap();
+    let (_, judge) = clients.openssl_rules().verifiers(&provider).unwrap();
+    let client = below(&issuers[17], &params("client", IsCa::NoCa));
+    let before = READ.get();
+    for _ in 0..3 {
+        let identity = judge.identify(std::slice::from_ref(&client)).unwrap();
+        assert_eq!(identity.fault(), None);
+    }
+    // The client's and its issuer's, each time.
+    assert_eq!(READ.get() - before, 6);
 }

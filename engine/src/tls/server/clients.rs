@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 #[cfg(feature = "openssl-rules")]
-use crate::tls::openssl::{CertificateRefusal, clients::OpensslClients};
+use crate::tls::openssl::{CertificateRefusal, clients::OpensslClients, peer::TrustedCertificates};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{self, PemObject};
@@ -99,7 +99,11 @@ impl ClientCertificates {
         provider: &Arc<CryptoProvider>,
     ) -> Result<(Arc<dyn ClientCertVerifier>, Judge), Error> {
         #[cfg(feature = "openssl-rules")]
-        let (issuers, has_lists) = (self.issuers.clone(), !self.revoked.is_empty());
+        let (issuers, has_lists) = (
+            self.by_openssl
+                .then(|| TrustedCertificates::new(&self.issuers)),
+            !self.revoked.is_empty(),
+        );
         let mut roots = RootCertStore::empty();
         for (index, issuer) in self.issuers.into_iter().enumerate() {
             roots.add(issuer).map_err(|error| {
@@ -124,14 +128,14 @@ impl ClientCertificates {
             Error::config("the revocation lists cannot be used").with_source(error)
         })?;
         #[cfg(feature = "openssl-rules")]
-        let believes = match self.by_openssl {
-            true => Arc::new(OpensslClients {
+        let believes = match issuers {
+            Some(issuers) => Arc::new(OpensslClients {
                 webpki: believes,
                 issuers,
                 has_lists,
                 provider: Arc::clone(provider),
             }),
-            false => believes,
+            None => believes,
         };
         let judge = Judge {
             believes: Arc::clone(&believes),

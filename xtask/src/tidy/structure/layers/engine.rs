@@ -318,7 +318,14 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/tls/openssl",
-        &["certificate", "refusal", "names", "chain", "clients"],
+        &[
+            "certificate",
+            "refusal",
+            "names",
+            "chain",
+            "peer",
+            "clients",
+        ],
     ),
     (
         "engine/src/tls/server",
