@@ -21,13 +21,18 @@ pub(in crate::tls) fn certified_key(
     }
 }
 
-/// Whether the leaf contains the public key, which stands in every certificate as it is (RFC 5280 section 4.1.2.7).
+/// Whether the leaf contains the public key.
 fn contains_its_key(identity: &CertifiedKey) -> bool {
-    let (Some(leaf), Some(key)) = (identity.cert.first(), identity.key.public_key()) else {
-        return false;
-    };
-    leaf.windows(key.len().max(1))
-        .any(|window| window == &key[..])
+    match (identity.cert.first(), identity.key.public_key()) {
+        (Some(leaf), Some(key)) => contains_key(leaf, &key),
+        _ => false,
+    }
+}
+
+/// Whether a certificate contains this public key, which stands in every one as it is (RFC 5280 section 4.1.2.7).
+pub(in crate::tls) fn contains_key(certificate: &CertificateDer<'_>, key: &[u8]) -> bool {
+    let mut windows = certificate.windows(key.len().max(1));
+    windows.any(|window| window == key)
 }
 
 #[cfg(test)]

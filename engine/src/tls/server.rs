@@ -1,5 +1,6 @@
 //! A server's TLS settings: certificates, ALPN, client certificates.
 
+mod alternatives;
 pub(super) mod choose;
 pub(super) mod clients;
 mod identities;
@@ -9,11 +10,13 @@ pub(super) mod tickets;
 
 use super::key_log::{KeyListener, KeyLogFile};
 use crate::error::Error;
+use alternatives::{Pair, SuiteOrder, pairs_of};
 use choose::{Chooser, ClientHello, TlsRefusal};
 use clients::{ClientCertificates, Judge};
-use identities::Identities;
+use identities::{CertificateResolver, Identities};
 use policy::{TlsPolicy, versions};
 use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -42,7 +45,9 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads a certificate chain (the server's own first) and a private key, both PEM.
+    /// Reads a certificate chain (the server's own first) and a private key, both PEM. Where there are several keys, as one of
+    /// RSA beside one of ECDSA, the certificate of each begins a chain: a client is shown one whose signatures it verifies,
+    /// the one that it prefers unless [`TlsPolicy::prefers_own_order`] is set. A key without a certificate is not used.
     ///
     /// # Errors
     /// Names the file and what is wrong with it: unreadable, without a certificate or key, or a
@@ -51,16 +56,18 @@ impl Tls {
         certificate: impl AsRef<Path>,
         key: impl AsRef<Path>,
     ) -> Result<Self, Error> {
-        let (chain, key) = read_pem_files(certificate.as_ref(), key.as_ref())?;
-        Self::from_der(chain, key)
+        let tls = Self::for_names()?;
+        tls.set_pem_files(certificate, key)?;
+        Ok(tls)
     }
     /// As [`from_pem_files`](Self::from_pem_files), from PEM text.
     ///
     /// # Errors
     /// Those of [`from_pem_files`](Self::from_pem_files).
     pub fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, Error> {
-        let (chain, key) = read_pem(certificate, key)?;
-        Self::from_der(chain, key)
+        let tls = Self::for_names()?;
+        tls.set_pem(certificate, key)?;
+        Ok(tls)
     }
     /// Has no certificate yet: handshakes end with an alert except for clients whose name has one
     /// ([`set_pem_for`](Self::set_pem_for)) or is given settings ([`choose`](Self::choose)).
@@ -88,16 +95,17 @@ impl Tls {
     /// # Errors
     /// Those of [`set_pem_files`](Self::set_pem_files).
     pub fn set_pem(&self, certificate: &[u8], key: &[u8]) -> Result<(), Error> {
-        let (chain, key) = read_pem(certificate, key)?;
-        self.identities()?.set(chain, key)
+        let identities = self.identities()?;
+        identities.set(identities_in(identities.provider(), certificate, key)?)
     }
     /// As [`set_pem_files_for`](Self::set_pem_files_for), from PEM text.
     ///
     /// # Errors
     /// Those of [`set_pem_files_for`](Self::set_pem_files_for).
     pub fn set_pem_for(&self, name: &str, certificate: &[u8], key: &[u8]) -> Result<(), Error> {
-        let (chain, key) = read_pem(certificate, key)?;
-        self.identities()?.set_for(name, chain, key, true)
+        let identities = self.identities()?;
+        let pairs = identities_in(identities.provider(), certificate, key)?;
+        identities.set_for(name, pairs, true)
     }
     /// As [`set_pem_for`](Self::set_pem_for), for a certificate that need not be for `name`:
     /// clients that verify will refuse it.
@@ -105,8 +113,9 @@ impl Tls {
     /// # Errors
     /// Those of [`set_pem_files`](Self::set_pem_files).
     pub fn set_any_pem_for(&self, name: &str, certificate: &[u8], key: &[u8]) -> Result<(), Error> {
-        let (chain, key) = read_pem(certificate, key)?;
-        self.identities()?.set_for(name, chain, key, false)
+        let identities = self.identities()?;
+        let pairs = identities_in(identities.provider(), certificate, key)?;
+        identities.set_for(name, pairs, false)
     }
     /// The ALPN protocols offered over TCP, best first: `h2`, `http/1.1`. Default: both. A client
     /// without ALPN is served HTTP/1.1 where that is offered, or nothing is; otherwise its
@@ -134,8 +143,13 @@ impl Tls {
         certificate: impl AsRef<Path>,
         key: impl AsRef<Path>,
     ) -> Result<(), Error> {
-        let (chain, key) = read_pem_files(certificate.as_ref(), key.as_ref())?;
-        self.identities()?.set(chain, key)
+        let identities = self.identities()?;
+        let (certificate, key) = (certificate.as_ref(), key.as_ref());
+        identities.set(identities_in_files(
+            identities.provider(),
+            certificate,
+            key,
+        )?)
     }
     /// Sets the certificate of clients that ask for `name` (SNI, RFC 6066 section 3): adds one or
     /// replaces the one that this name has. The first certificate serves all other names. `*.rest`
@@ -149,8 +163,10 @@ impl Tls {
         certificate: impl AsRef<Path>,
         key: impl AsRef<Path>,
     ) -> Result<(), Error> {
-        let (chain, key) = read_pem_files(certificate.as_ref(), key.as_ref())?;
-        self.identities()?.set_for(name, chain, key, true)
+        let identities = self.identities()?;
+        let (certificate, key) = (certificate.as_ref(), key.as_ref());
+        let pairs = identities_in_files(identities.provider(), certificate, key)?;
+        identities.set_for(name, pairs, true)
     }
     /// Takes the certificates of `other` in the place of its own, all in one step: from the next handshake on they are
     /// shown, on every clone and every server. A name that `other` has no certificate for has none any more.
@@ -346,7 +362,7 @@ impl Tls {
         key: PrivateKeyDer<'static>,
     ) -> Result<Self, Error> {
         let tls = Self::for_names()?;
-        tls.identities()?.set(chain, key)?;
+        tls.identities()?.set(vec![(chain, key)])?;
         Ok(tls)
     }
     fn identities(&self) -> Result<&Identities, Error> {
@@ -404,12 +420,13 @@ fn config_with(
 ) -> Result<ServerConfig, Error> {
     let provider = policy.provider(identities.provider())?;
     let versions = versions(&provider);
+    let order = SuiteOrder::of(&provider, policy.prefers_own_order);
     let config = ServerConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&versions)
         .map_err(|error| Error::config("TLS cannot be set up").with_source(error))?;
     let mut config = config
         .with_client_cert_verifier(verifier)
-        .with_cert_resolver(identities);
+        .with_cert_resolver(Arc::new(CertificateResolver { identities, order }));
     config.ignore_client_order = policy.prefers_own_order;
     Ok(config)
 }
@@ -424,6 +441,32 @@ pub(crate) fn read_pem_files(
     let key_der =
         PrivateKeyDer::from_pem_file(key).map_err(|error| pem_error("the key file", key, error))?;
     Ok((chain, key_der))
+}
+
+/// The chains in files, each with its key.
+fn identities_in_files(
+    provider: &CryptoProvider,
+    certificate: &Path,
+    key: &Path,
+) -> Result<Vec<Pair>, Error> {
+    let (chain, _) = read_pem_files(certificate, key)?;
+    let keys = PrivateKeyDer::pem_file_iter(key)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| pem_error("the key file", key, error))?;
+    pairs_of(provider, chain, keys)
+}
+
+/// As [`identities_in_files`], in PEM text.
+fn identities_in(
+    provider: &CryptoProvider,
+    certificate: &[u8],
+    key: &[u8],
+) -> Result<Vec<Pair>, Error> {
+    let (chain, _) = read_pem(certificate, key)?;
+    let keys = PrivateKeyDer::pem_slice_iter(key)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| unusable("key", error))?;
+    pairs_of(provider, chain, keys)
 }
 
 /// A chain and its key from PEM text.

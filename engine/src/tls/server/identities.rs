@@ -1,11 +1,11 @@
 //! The certificates of a server, by the name in SNI. They can be replaced while the server runs.
 
+use super::alternatives::{Alternatives, Pair, SuiteOrder};
 use super::seed::Seed;
 use crate::error::Error;
-use crate::tls::certified::certified_key;
 use rustls::client::verify_server_name;
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use std::collections::{BTreeMap, HashMap};
@@ -21,10 +21,10 @@ pub(in crate::tls) struct Identities {
 
 #[derive(Clone, Debug)]
 struct CurrentIdentities {
-    otherwise: Option<Arc<CertifiedKey>>,
+    otherwise: Option<Alternatives>,
     /// By name in lower case; a wildcard as `*.rest`.
-    of_names: HashMap<String, Arc<CertifiedKey>>,
-    /// The seed of each private key, by its certificate's name; `None`, the default certificate,
+    of_names: HashMap<String, Alternatives>,
+    /// The seed of each first private key, by its certificate's name; `None`, the default certificate,
     /// comes first.
     seeds: BTreeMap<Option<String>, Seed>,
 }
@@ -46,33 +46,26 @@ impl Identities {
     pub(in crate::tls) fn provider(&self) -> &Arc<CryptoProvider> {
         &self.provider
     }
-    /// Adds or replaces the default one.
-    pub(in crate::tls) fn set(
-        &self,
-        chain: Vec<CertificateDer<'static>>,
-        key: PrivateKeyDer<'static>,
-    ) -> Result<(), Error> {
-        let seed = Seed::of(&key)?;
-        let identity = certified(&self.provider, chain, key)?;
+    /// Adds or replaces the default ones.
+    pub(super) fn set(&self, pairs: Vec<Pair>) -> Result<(), Error> {
+        let (seed, identity) = self.certified(pairs)?;
         self.change(|current| {
             current.otherwise = Some(identity);
             current.seeds.insert(None, seed);
         });
         Ok(())
     }
-    /// Adds or replaces the one for `name`. `is_for_it`: it must be.
+    /// Adds or replaces those for `name`. `is_for_it`: they must be.
     pub(super) fn set_for(
         &self,
         name: &str,
-        chain: Vec<CertificateDer<'static>>,
-        key: PrivateKeyDer<'static>,
+        pairs: Vec<Pair>,
         is_for_it: bool,
     ) -> Result<(), Error> {
-        let seed = Seed::of(&key)?;
-        let identity = certified(&self.provider, chain, key)?;
+        let (seed, identity) = self.certified(pairs)?;
         let host = host_of(name)?;
-        if is_for_it {
-            check_host(name, &host, &identity)?;
+        for one in identity.iter().filter(|_| is_for_it) {
+            check_host(name, &host, one)?;
         }
         let name = name.to_ascii_lowercase();
         self.change(|current| {
@@ -100,14 +93,24 @@ impl Identities {
     /// Whether the default one names no host.
     pub(super) fn is_nameless(&self) -> bool {
         let identity = self.find(None);
-        let leaf = identity.as_ref().and_then(|identity| identity.cert.first());
-        leaf.is_some_and(|leaf| !names_hosts(leaf))
+        let mut leaves = identity
+            .iter()
+            .flat_map(Alternatives::iter)
+            .filter_map(|one| one.cert.first());
+        leaves.any(|leaf| !names_hosts(leaf))
+    }
+    fn certified(&self, pairs: Vec<Pair>) -> Result<(Seed, Alternatives), Error> {
+        let Some((_, key)) = pairs.first() else {
+            return Err(Error::config("there is no certificate with a key"));
+        };
+        let seed = Seed::of(key)?;
+        Ok((seed, Alternatives::new(&self.provider, pairs)?))
     }
     fn change(&self, change: impl FnOnce(&mut CurrentIdentities)) {
         // No code panics while it holds the lock.
         change(&mut self.current.write().unwrap_or_else(PoisonError::into_inner));
     }
-    fn find(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
+    fn find(&self, name: Option<&str>) -> Option<Alternatives> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         let of_name = name.and_then(|name| current.of_name(name));
         of_name.or(current.otherwise.as_ref()).cloned()
@@ -115,7 +118,7 @@ impl Identities {
 }
 
 impl CurrentIdentities {
-    fn of_name(&self, name: &str) -> Option<&Arc<CertifiedKey>> {
+    fn of_name(&self, name: &str) -> Option<&Alternatives> {
         if self.of_names.is_empty() {
             return None;
         }
@@ -127,23 +130,18 @@ impl CurrentIdentities {
     }
 }
 
-impl ResolvesServerCert for Identities {
-    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        self.find(hello.server_name())
-    }
+/// Shows the certificates of a server that negotiates in this order.
+#[derive(Debug)]
+pub(super) struct CertificateResolver {
+    pub(super) identities: Arc<Identities>,
+    pub(super) order: SuiteOrder,
 }
 
-fn certified(
-    provider: &CryptoProvider,
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-) -> Result<Arc<CertifiedKey>, Error> {
-    let unusable = |error: rustls::Error| {
-        Error::config("the certificate and its key cannot be used together").with_source(error)
-    };
-    certified_key(provider, chain, key)
-        .map(Arc::new)
-        .map_err(unusable)
+impl ResolvesServerCert for CertificateResolver {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let found = self.identities.find(hello.server_name())?;
+        found.choose(&hello, &self.order)
+    }
 }
 
 /// Whether a certificate has the extension subjectAltName (RFC 5280 section 4.2.1.6): its object

@@ -25,9 +25,6 @@ function checkKnown (options: SecureContextOptions): void {
   }
 }
 
-/** The first of one or several. */
-function first (given: unknown): unknown { return Array.isArray(given) ? given[0] as unknown : given }
-
 function pem (given: unknown): string {
   const text = typeof given === 'object' && given !== null && 'pem' in given ? (given as { pem: unknown }).pem : given
   return Buffer.isBuffer(text) || ArrayBuffer.isView(text) ? Buffer.from(text as Buffer).toString() : String(text)
@@ -48,11 +45,32 @@ function keyIn (key: unknown, common: string | undefined): string {
   return passphrase === undefined ? pem(key) : opened(pem(key), passphrase)
 }
 
-/** The key of a certificate: with node:tls several have any order. */
-function keyOf (cert: unknown, { key, passphrase }: SecureContextOptions): unknown {
-  if (!Array.isArray(key) || key.length < 2) return first(key)
-  const own = new X509Certificate(pem(cert))
-  return key.find(one => own.checkPrivateKey(createPrivateKey(keyIn(one, passphrase)))) as unknown
+/** Each certificate with its key: with node:tls keys have any order, and one without the other is not used. */
+function pairsIn ({ cert, key, passphrase }: SecureContextOptions): Identity[] {
+  const certs = [cert].flat().filter(Boolean)
+  const keys = ([key].flat() as unknown[]).filter(Boolean)
+  if (certs.length === 0 || keys.length === 0) return []
+  const pair = (cert: unknown, key: unknown): Identity => ({ cert: pem(cert), key: keyIn(key, passphrase) })
+  // Where they do not fit, the engine refuses them.
+  if (certs.length === 1 && keys.length === 1) return [pair(certs[0], keys[0])]
+  const opened = keys.map(key => [key, createPrivateKey(keyIn(key, passphrase))] as const)
+  const pairs = certs.flatMap(cert => {
+    const own = new X509Certificate(pem(cert))
+    const found = opened.find(([, key]) => own.checkPrivateKey(key))
+    return found === undefined ? [] : [pair(cert, found[0])]
+  })
+  return pairs.length === 0 ? [pair(certs[0], keys[0])] : pairs
+}
+
+/** Kinds of keys by which the engine signs. */
+const SIGNS = new Set(['rsa', 'ec', 'ed25519'])
+
+/** The last of each kind of key, as OpenSSL has them; one of another kind where there is nothing else. */
+function lastOfKinds (identities: Identity[]): Identity[] {
+  if (identities.length < 2) return identities
+  const kinds = new Map(identities.map(one => [createPrivateKey(one.key).asymmetricKeyType ?? '', one]))
+  const usable = [...kinds].filter(([kind]) => SIGNS.has(kind))
+  return (usable.length === 0 ? [...kinds] : usable).map(([, one]) => one)
 }
 
 /** By what node:tls says whom a server admits. */
@@ -65,7 +83,7 @@ export type ClientAuthOptions = SecureContextOptions & { requestCert?: boolean; 
 export function admissionOf (options: ClientAuthOptions): ClientOptions {
   const { requestCert, rejectUnauthorized, ca, crl } = options
   const asks = Boolean(requestCert)
-  const roots = asks && hasPfx(options) ? contentOfPfx(options).roots : []
+  const roots = asks ? contentsOfPfx(options).flatMap(({ roots }) => roots) : []
   return { requestCert: asks, rejectUnauthorized: rejectUnauthorized !== false, ca, crl, roots }
 }
 
@@ -86,27 +104,28 @@ export function checkContext (options: SecureContextOptions, admission: ClientOp
 /** As with node:tls an empty list is none. */
 export function hasPfx ({ pfx }: SecureContextOptions): boolean { return pfx != null && !(Array.isArray(pfx) && pfx.length === 0) }
 
-/** The content of the first of its PFX files; node:tls opens it first. */
-export function contentOfPfx ({ pfx, passphrase }: SecureContextOptions): PfxContent {
+/** The contents of its PFX files; node:tls opens them first. */
+function contentsOfPfx ({ pfx, passphrase }: SecureContextOptions): PfxContent[] {
+  if (!hasPfx({ pfx })) return []
   createSecureContext({ pfx, passphrase })
-  const given = first(pfx) as string | Buffer | { buf: string | Buffer; passphrase?: string }
-  const wrapped = typeof given === 'object' && 'buf' in given ? given : { buf: given }
-  const file = typeof wrapped.buf === 'string' ? Buffer.from(wrapped.buf) : wrapped.buf
-  return identityInPfx(file, wrapped.passphrase ?? passphrase ?? '')
+  return ([pfx].flat() as (string | Buffer | { buf: string | Buffer; passphrase?: string })[]).map(given => {
+    const wrapped = typeof given === 'object' && 'buf' in given ? given : { buf: given }
+    const file = typeof wrapped.buf === 'string' ? Buffer.from(wrapped.buf) : wrapped.buf
+    return identityInPfx(file, wrapped.passphrase ?? passphrase ?? '')
+  })
 }
 
-/** The identity that a context shows; undefined: the options name none. */
+/** The content of the first of its PFX files, of which there is one. */
+export function contentOfPfx (options: SecureContextOptions): PfxContent { return contentsOfPfx(options)[0]! }
+
+/** The identity that a context shows, of several kinds of keys in one text; undefined: the options name none. */
 export function identityOf (options: SecureContextOptions): Identity | undefined {
   checkKnown(options)
   // As with node:tls, false gives none.
   const chain = (cert: string): string => options.ca ? completed(cert, options.ca as string) : cert
-  if (hasPfx(options)) {
-    const { cert, key } = contentOfPfx(options)
-    return { cert: chain(String(cert)), key }
-  }
-  const cert = first(options.cert)
-  if (!cert || !first(options.key)) return undefined
-  return { cert: chain(pem(cert)), key: keyIn(keyOf(cert, options) ?? first(options.key), options.passphrase) }
+  const identities = lastOfKinds([...pairsIn(options), ...contentsOfPfx(options)])
+  if (identities.length === 0) return undefined
+  return { cert: identities.map(({ cert }) => chain(String(cert))).join('\n'), key: identities.map(({ key }) => String(key)).join('\n') }
 }
 
 /** The identity that a context must have. */

@@ -333,6 +333,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "seed",
             "policy",
             "clients",
+            "alternatives",
             "identities",
             "choose",
             "tickets",
