@@ -249,7 +249,7 @@ impl PolicyAsk {
     }
 }
 
-/// The trusted issuers of client certificates, in PEM.
+/// The trusted issuers of client certificates, in PEM; an empty text: none.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ClientsAsk {
@@ -267,7 +267,11 @@ enum Admits {
 
 impl ClientsAsk {
     fn read(&self) -> Result<ClientCertificates, trunkline::Error> {
-        let mut clients = ClientCertificates::issued_by(self.issuers.as_bytes())?.openssl_rules();
+        let clients = match &*self.issuers {
+            "" => ClientCertificates::issued_by_none(),
+            issuers => ClientCertificates::issued_by(issuers.as_bytes())?,
+        };
+        let mut clients = clients.openssl_rules();
         if let Some(revoked) = &self.revoked {
             clients = clients.not_revoked_by(revoked.as_bytes())?;
         }

@@ -5,7 +5,7 @@ use crate::error::Error;
 #[cfg(feature = "openssl-rules")]
 use crate::tls::openssl::{CertificateRefusal, clients::OpensslClients, peer::TrustedCertificates};
 use rustls::client::danger::HandshakeSignatureValid;
-use rustls::crypto::CryptoProvider;
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
@@ -58,6 +58,16 @@ impl ClientCertificates {
             #[cfg(feature = "openssl-rules")]
             by_openssl: false,
         })
+    }
+    /// Trusts no certificate: with [`judged_by_handlers`](Self::judged_by_handlers), handlers alone decide.
+    pub fn issued_by_none() -> Self {
+        Self {
+            issuers: Vec::new(),
+            revoked: Vec::new(),
+            admitted: Admitted::Believed,
+            #[cfg(feature = "openssl-rules")]
+            by_openssl: false,
+        }
     }
     /// Judges chains by OpenSSL's rules too, as Node.js does: an issuer is a root, its own issuer and not expired, and
     /// only an authority has issued what is below it. A client's certificate that is itself an issuer is accepted, also where it says
@@ -112,21 +122,7 @@ impl ClientCertificates {
                     .with_source(error)
             })?;
         }
-        let is_long = roots.len() > ISSUERS_NAMED_MAX;
-        let webpki_provider = Arc::clone(provider);
-        let mut builder =
-            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), webpki_provider)
-                .with_crls(self.revoked)
-                .enforce_revocation_expiration();
-        if is_long {
-            builder = builder.clear_root_hint_subjects();
-        }
-        if self.admitted == Admitted::BelievedOrNameless {
-            builder = builder.allow_unauthenticated();
-        }
-        let believes = builder.build().map_err(|error| {
-            Error::config("the revocation lists cannot be used").with_source(error)
-        })?;
+        let believes = believing(roots, self.revoked, self.admitted, provider)?;
         #[cfg(feature = "openssl-rules")]
         let believes = match issuers {
             Some(issuers) => Arc::new(OpensslClients {
@@ -157,6 +153,81 @@ fn some_of<T>(
         Ok(some) if !some.is_empty() => Ok(some),
         Ok(_) => Err(Error::config(format!("{what} has no {section} section"))),
         Err(error) => Err(Error::config(format!("{what} is not valid PEM")).with_source(error)),
+    }
+}
+
+/// webpki's verifier. It takes at least one root: without one, a verifier that trusts no certificate.
+fn believing(
+    roots: RootCertStore,
+    revoked: Vec<CertificateRevocationListDer<'static>>,
+    admitted: Admitted,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, Error> {
+    if roots.is_empty() {
+        return Ok(Arc::new(NoIssuer {
+            is_mandatory: admitted != Admitted::BelievedOrNameless,
+            provider: Arc::clone(provider),
+        }));
+    }
+    let is_long = roots.len() > ISSUERS_NAMED_MAX;
+    let mut builder =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
+            .with_crls(revoked)
+            .enforce_revocation_expiration();
+    if is_long {
+        builder = builder.clear_root_hint_subjects();
+    }
+    if admitted == Admitted::BelievedOrNameless {
+        builder = builder.allow_unauthenticated();
+    }
+    builder
+        .build()
+        .map_err(|error| Error::config("the revocation lists cannot be used").with_source(error))
+}
+
+/// Trusts no certificate, and verifies that the client has the key of the one that it shows.
+#[derive(Debug)]
+struct NoIssuer {
+    is_mandatory: bool,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ClientCertVerifier for NoIssuer {
+    fn client_auth_mandatory(&self) -> bool {
+        self.is_mandatory
+    }
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        Err(CertificateError::UnknownIssuer.into())
+    }
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        algorithms.supported_schemes()
     }
 }
 

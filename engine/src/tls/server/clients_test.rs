@@ -43,3 +43,30 @@ fn issuers_are_named_to_clients_where_they_are_few() {
         }
     }
 }
+
+#[test]
+fn no_certificate_is_trusted_without_an_issuer_and_handlers_may_admit_any() {
+    let der = CertificateDer::from_pem_slice(certificate().as_bytes()).unwrap();
+    let none = ClientCertificates::issued_by_none();
+    for clients in [
+        none.clone(),
+        none.clone().optional(),
+        none.judged_by_handlers(),
+    ] {
+        let admitted = clients.admitted;
+        let (verifier, judge) = clients.verifiers(&provider()).unwrap();
+        assert_eq!(
+            verifier.client_auth_mandatory(),
+            admitted == Admitted::Believed
+        );
+        let chain = std::slice::from_ref(&der);
+        assert_eq!(
+            judge.admit(chain).is_ok(),
+            admitted == Admitted::Everybody,
+            "{admitted:?}"
+        );
+        assert_eq!(judge.admit(&[]).is_err(), admitted == Admitted::Believed);
+        let fault = judge.identify(chain).unwrap().fault().cloned();
+        assert_eq!(fault, Some(CertificateFault::UnknownIssuer));
+    }
+}

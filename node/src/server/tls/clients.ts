@@ -14,7 +14,7 @@ export interface ClientOptions {
   /** Whether clients without a trusted certificate are refused. Default: true. */
   rejectUnauthorized?: boolean | undefined
   /**
-   * The issuers of client certificates, in PEM; certificates missing from the server's own chain
+   * The issuers of client certificates, in PEM; an empty list: none. Certificates missing from the server's own chain
    * are taken from here too. Default: node's authorities.
    */
   ca?: Several | undefined
@@ -39,7 +39,8 @@ export function clientsOf ({ requestCert, rejectUnauthorized, ca, crl, roots = [
   // Any value but false requests certificates, so that a typing error does not admit everyone.
   if (requestCert == null || requestCert === false) return undefined
   return {
-    issuers: joined([ca || [...rootCertificates], roots].flat()),
+    // An empty list trusts no certificate.
+    issuers: joined([ca || [...rootCertificates], roots].flat()).trim(),
     ...(!crl || (Array.isArray(crl) && crl.length === 0) ? {} : { revoked: joined(crl) }),
     admits: rejectUnauthorized === false ? 'everybody' : 'believed'
   }

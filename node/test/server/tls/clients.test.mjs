@@ -180,6 +180,28 @@ test('a client that is not admitted is a tlsClientError by the code of node', as
   }
 })
 
+for (const [name, ca] of Object.entries({ 'an empty list': [], 'a list of an empty text': [''], 'an empty text': '' })) {
+  test(`ca as ${name} admits whom it admits with node`, async () => {
+    for (const rejectUnauthorized of [true, false]) {
+      const options = { cert, key, ca, requestCert: true, rejectUnauthorized, allowHTTP1: true }
+      const judged = (request, response) => { response.end(`${request.socket.authorized} ${request.socket.authorizationError ?? ''}`) }
+      const nodes = await listening(http2.createSecureServer(options, judged))
+      const ours = await listening(createSecureServer({ ...options, http3: true }, judged))
+      try {
+        for (const client of Object.values(clients)) {
+          const identity = { cert: client.cert, key: client.key }
+          const expected = await ask.h2(nodes.address().port, identity)
+          assert.equal(expected === null, rejectUnauthorized)
+          for (const version of Object.keys(ask)) assert.equal(await ask[version](ours.address().port, identity), expected, version)
+        }
+      } finally {
+        nodes.close()
+        ours.compatServer.destroy()
+      }
+    }
+  })
+}
+
 test('a revoked certificate is not believed', async () => {
   const issuer = authority('revoking')
   const [revoked, other] = [issuer.issue('revoked'), issuer.issue('other')]
