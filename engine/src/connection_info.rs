@@ -12,7 +12,7 @@ use crate::connection_info::traffic::Traffic;
 use crate::connection_info::unix::UnixPeer;
 use crate::tls::{ClientIdentity, Judge};
 use rustls::pki_types::CertificateDer;
-use rustls::{CipherSuite, ProtocolVersion};
+use rustls::{CipherSuite, HandshakeKind, ProtocolVersion};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -100,6 +100,7 @@ pub struct TlsInfo {
     server_name: Option<Box<str>>,
     alpn: Option<Box<[u8]>>,
     client: Option<ClientIdentity>,
+    is_resumed: Option<bool>,
 }
 
 impl TlsInfo {
@@ -114,7 +115,12 @@ impl TlsInfo {
             server_name: server_name.map(Into::into),
             alpn: alpn.map(Into::into),
             client: None,
+            is_resumed: None,
         }
+    }
+    pub(crate) fn with_handshake_kind(mut self, kind: Option<HandshakeKind>) -> Self {
+        self.is_resumed = kind.map(|kind| kind == HandshakeKind::Resumed);
+        self
     }
     pub(crate) fn with_cipher_suite(mut self, cipher_suite: Option<CipherSuite>) -> Self {
         self.cipher_suite = cipher_suite;
@@ -132,6 +138,10 @@ impl TlsInfo {
             // Nothing else is spoken.
             _ => "TLSv1.3",
         }
+    }
+    /// Whether the handshake resumed an earlier session; `None` over QUIC, and of a stream that another secured.
+    pub fn is_resumed(&self) -> Option<bool> {
+        self.is_resumed
     }
     /// The cipher suite by its name in IANA's registry, for example `TLS_AES_256_GCM_SHA384`; `None` over QUIC, and of a
     /// stream that another secured.

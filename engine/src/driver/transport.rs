@@ -126,7 +126,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         let alpn = connection.alpn_protocol();
         let suite = connection.negotiated_cipher_suite();
         let info = TlsInfo::new(connection.protocol_version()?, name, alpn);
-        Some(info.with_cipher_suite(suite.map(|suite| suite.suite())))
+        let info = info.with_cipher_suite(suite.map(|suite| suite.suite()));
+        Some(info.with_handshake_kind(connection.handshake_kind()))
     }
     /// The peer's certificate chain, its own certificate first.
     pub(crate) fn peer_certificates(&self) -> &[CertificateDer<'static>] {

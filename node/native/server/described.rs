@@ -112,7 +112,12 @@ pub(crate) fn described(info: &ConnectionInfo) -> String {
         let alpn = String::from_utf8_lossy(tls.alpn().unwrap_or_default());
         let name = tls.server_name().unwrap_or_default();
         let suite = tls.cipher_suite().unwrap_or_default();
-        text += &format!("\0{} {suite}\0{alpn}\0{name}", tls.protocol());
+        let session = match tls.is_resumed() {
+            Some(true) => "resumed",
+            Some(false) => "new",
+            None => "",
+        };
+        text += &format!("\0{} {suite} {session}\0{alpn}\0{name}", tls.protocol());
         if let Some(client) = tls.client() {
             text.push('\0');
             text += client.fault().map_or("", word);

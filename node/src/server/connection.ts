@@ -112,6 +112,11 @@ export class Connection<L extends Taking = Taking> {
   get tlsProtocol (): string | null { return this.parts[4]?.split(' ')[0] ?? null }
   /** The cipher suite by its name in IANA's registry; null: it is not known. */
   get cipherSuite (): string | null { return this.parts[4]?.split(' ')[1] || null }
+  /** Whether the handshake resumed an earlier session; undefined: it is not known. */
+  get isResumed (): boolean | undefined {
+    const session = this.parts[4]?.split(' ')[2]
+    return session ? session === 'resumed' : undefined
+  }
   /** The protocol chosen by ALPN. */
   get alpn (): string | null { return this.parts[5] || null }
   /** The host that the client asked for. */

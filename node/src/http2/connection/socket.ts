@@ -7,8 +7,9 @@ import net from 'node:net'
 import { Duplex } from 'node:stream'
 import tls from 'node:tls'
 import type { Connection } from '../../server/connection'
-import { plain } from '../codes'
+import { coded, plain } from '../codes'
 import { Timer } from '../callbacks/timer'
+import { notProvided } from '../../server/refused'
 
 const NO_ERROR = 0
 /** The lowest version of a connection whose end has a code. */
@@ -205,7 +206,24 @@ class SecureMembers extends Socket {
   getProtocol (): string | null { return this.$of.tlsProtocol }
   getPeerCertificate (detailed = false): object { return this.$under?.getPeerCertificate?.(detailed) ?? this.$of.client.legacy(detailed) }
   getPeerX509Certificate (): X509Certificate | undefined { return this.$under?.getPeerX509Certificate?.() ?? this.$of.client.displayed[0] }
-  isSessionReused (): boolean { return false }
+  /** undefined: it is not known, as over QUIC. */
+  isSessionReused (): boolean | undefined { return this.$under?.isSessionReused?.() ?? this.$of.isResumed }
+  /** As with node, a server has none. */
+  getTLSTicket (): undefined {}
+  /** False: the engine sets the size of its records. */
+  setMaxSendFragment (size: number): boolean { return this.$under?.setMaxSendFragment?.(size) ?? false }
+  /** Fails as with node where renegotiation is disabled: the engine never renegotiates. */
+  renegotiate (options: object, callback?: (error: Error | null) => void): boolean | undefined {
+    const under = this.$under
+    if (under?.renegotiate !== undefined) return under.renegotiate(options, callback)
+    if (callback !== undefined) process.nextTick(callback, coded(Error, 'ERR_TLS_RENEGOTIATION_DISABLED', 'TLS session renegotiation disabled for this socket'))
+    return false
+  }
+  exportKeyingMaterial (length: number, label: string, context: Buffer): Buffer {
+    const under = this.$under
+    if (under?.exportKeyingMaterial !== undefined) return under.exportKeyingMaterial(length, label, context)
+    throw notProvided('exportKeyingMaterial is not taken: the engine does not give out what is derived from the secrets of its sessions')
+  }
   /** Where nothing is known of it, as over QUIC, its names are empty. */
   getCipher (): object {
     const { cipherSuite, tlsProtocol: version } = this.$of
@@ -213,6 +231,17 @@ class SecureMembers extends Socket {
   }
   /** The TLS socket that was given, and knows more. */
   private get $under (): Partial<SecureMembers> | undefined { return this.$of.stream as Partial<SecureMembers> | undefined }
+}
+
+/** Methods that the TLS socket that was given answers; the engine gives nothing of its sessions out, so that node's own say of them that there is nothing. */
+const OF_SESSION = ['getSession', 'getFinished', 'getPeerFinished', 'getSharedSigalgs', 'getEphemeralKeyInfo', 'getCertificate', 'getX509Certificate', 'enableTrace', 'disableRenegotiation'] as const
+for (const name of OF_SESSION) {
+  const nodes = tls.TLSSocket.prototype[name] as ((...given: unknown[]) => unknown) | undefined
+  const value = function (this: Socket, ...given: unknown[]): unknown {
+    const under = this.$of.stream as Partial<tls.TLSSocket> | undefined
+    return under?.[name] === undefined ? nodes?.apply(this, given) : (under[name] as NonNullable<typeof nodes>).apply(under, given)
+  }
+  Object.defineProperty(SecureMembers.prototype, name, { value, writable: true, configurable: true })
 }
 
 const secured = new Map<object, Function>()
