@@ -111,6 +111,26 @@ fn early_data_that_is_not_taken_comes_back_unprocessed_and_goes_out_again() {
 }
 
 #[test]
+fn the_window_that_the_transport_announced_for_streams_outlives_a_rejection() {
+    const WINDOW: u32 = 12_345_678;
+    let mut rig = early();
+    let fresh = early().conn;
+    rig.conn = std::mem::replace(&mut rig.conn, fresh).with_stream_window(WINDOW);
+    let window = |rig: &mut Rig| {
+        let stream = StreamId(rig.get());
+        let read = rig.conn.receive_window(Some(stream));
+        read.map(|read| (read.window, read.granted))
+    };
+    let announced = Some((WINDOW, u64::from(WINDOW)));
+    assert_eq!(window(&mut rig), announced);
+    rig.wire_streams.clear();
+    rig.conn.handle_early_data_rejected(rig.now);
+    rig.conn.handle_streams_available(rig.now, 10);
+    rig.run();
+    assert_eq!(window(&mut rig), announced);
+}
+
+#[test]
 fn a_machine_that_is_closed_learns_nothing_of_early_data() {
     let mut rig = early();
     rig.get();

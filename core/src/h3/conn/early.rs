@@ -45,6 +45,7 @@ impl Conn {
         self.credit = before.credit;
         self.reported_window = before.reported_window;
         self.send_window = before.send_window;
+        self.stream_window = before.stream_window;
         self.datagrams.resume(&before.datagrams);
         self.note_capacity();
     }
