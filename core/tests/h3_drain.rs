@@ -76,6 +76,30 @@ fn a_drained_server_lets_its_last_goaway_arrive_before_it_closes() {
 }
 
 #[test]
+fn what_a_client_stops_stands_for_no_other_response_in_a_drain() {
+    let mut rig = Rig::server(Cut::Whole);
+    rig.sends_all(0, &headers(GET));
+    rig.sends_all(4, &headers(GET));
+    rig.sends(8, &headers(POST));
+    rig.events();
+    rig.answer(0, "a");
+    rig.answer(4, "b");
+    // The end was out when the client stopped it, and is acknowledged all the same.
+    rig.stops(0, H3Code::REQUEST_CANCELLED);
+    rig.acknowledge(0);
+    // This one never had an end.
+    rig.resets(8, H3Code::REQUEST_CANCELLED);
+    rig.stops(8, H3Code::REQUEST_CANCELLED);
+    rig.conn.handle_round_trip(Duration::from_millis(80));
+    rig.conn.shut_down(rig.now);
+    rig.waits(Duration::from_millis(80));
+    rig.waits(Duration::from_millis(80));
+    assert_eq!(rig.closed, None, "the second response is on its way");
+    rig.acknowledge(4);
+    assert_eq!(rig.closed, Some((H3Code::NO_ERROR, "")));
+}
+
+#[test]
 fn a_drained_server_does_not_wait_for_ever_for_acknowledgements() {
     let mut rig = Rig::server(Cut::Whole);
     rig.sends_all(0, &headers(GET));

@@ -247,6 +247,7 @@ impl Conn {
             self.slab = BytesMut::new();
         }
         self.actions.release();
+        self.unacknowledged.release();
     }
 
     // For the files beside this one.

@@ -28,12 +28,11 @@ impl Conn {
     pub(in crate::h3) fn taken(&mut self, now: Instant, id: StreamId, fin: bool) {
         self.note_send_room(id);
         if fin {
-            self.unacknowledged.note();
-            let is_client = self.session.side() == Side::Client;
+            let is_server = self.session.is_server();
             if let Some(stream) = self.streams.get_mut(id) {
                 stream.is_sent = true;
-                if is_client && stream.received.is_ended() {
-                    self.unacknowledged.note_late(id);
+                if is_server || stream.received.is_ended() {
+                    self.unacknowledged.note(id);
                 }
             }
             self.abandon_request(now, id);
@@ -191,7 +190,7 @@ impl Conn {
         code: H3Code,
     ) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id).filter(|stream| !stream.is_sent) else {
-            // The end is out: it will not be acknowledged any more.
+            // The end is out, and its bytes are not wanted any more.
             self.acknowledged(now, id);
             return Ok(());
         };

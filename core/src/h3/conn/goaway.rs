@@ -12,7 +12,7 @@ use crate::h3::stream_kind::StreamOrigin;
 use crate::http::event::ResetBy;
 use crate::http::{Side, StreamId};
 use crate::wire::varint;
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// The assumed round trip, where the transport has none.
@@ -24,31 +24,34 @@ const STREAM_ID_MAX: u64 = varint::MAX - 3;
 
 /// Ends of streams that the transport has taken, and that the peer has not acknowledged yet: bytes before
 /// them may be lost with the connection.
+///
+/// A stream that is stopped may be acknowledged all the same, and one that was reset may be stopped: each
+/// counts by its id, and once.
 #[derive(Debug, Default)]
 pub(in crate::h3) struct UnacknowledgedEnds {
-    count: u32,
-    /// Client: of those, the ones that were written behind a complete response. The server may be
-    /// without the last bytes of their requests.
-    late: BTreeSet<StreamId>,
+    /// Server: those of responses. Client: those of requests that were written behind a complete response,
+    /// because the server may be without their last bytes. The transport bounds how many there are, and they
+    /// mostly leave in the order in which they came.
+    waiting: VecDeque<StreamId>,
 }
 
 impl UnacknowledgedEnds {
-    pub(in crate::h3) fn note(&mut self) {
-        self.count += 1;
+    pub(in crate::h3) fn note(&mut self, id: StreamId) {
+        self.waiting.push_back(id);
     }
-    pub(in crate::h3) fn note_late(&mut self, id: StreamId) {
-        self.late.insert(id);
-    }
-    /// The peer has this end, or its stream is over. True: it was the last of the late ones.
+    /// The peer has this end, or wants no more of the stream. True: it was the last one.
     fn remove(&mut self, id: StreamId) -> bool {
-        self.count = self.count.saturating_sub(1);
-        self.late.remove(&id) && self.late.is_empty()
+        let found = self.waiting.iter().position(|waiting| *waiting == id);
+        found.is_some_and(|index| self.waiting.remove(index).is_some()) && self.waiting.is_empty()
     }
     /// Whether a drained connection waits for some.
-    fn hold(&self, side: Side) -> bool {
-        match side {
-            Side::Server => self.count > 0,
-            Side::Client => !self.late.is_empty(),
+    fn hold(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+    /// Gives memory back while there are none.
+    pub(in crate::h3) fn release(&mut self) {
+        if self.waiting.is_empty() {
+            self.waiting = VecDeque::new();
         }
     }
 }
@@ -110,7 +113,7 @@ impl Conn {
         let side = self.session.side();
         match self.session.drain().end(side) {
             // Closing a QUIC connection discards data in flight.
-            Some(_) if self.unacknowledged.hold(side) => {
+            Some(_) if self.unacknowledged.hold() => {
                 self.timers.set(Timer::Drain, now + LINGER);
             }
             Some(closed) => self.close_idle(now, closed),
@@ -120,9 +123,7 @@ impl Conn {
 
     /// This stream waits no more for the acknowledgement of its end.
     pub(in crate::h3) fn acknowledged(&mut self, now: Instant, id: StreamId) {
-        let was_late = self.unacknowledged.remove(id);
-        let is_drained = self.session.drain().is_final();
-        if was_late || is_drained && self.unacknowledged.count == 0 {
+        if self.unacknowledged.remove(id) {
             self.finish_drain(now);
         }
     }

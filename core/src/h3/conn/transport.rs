@@ -107,7 +107,7 @@ impl Conn {
     }
 
     /// The peer acknowledged everything up to our `fin` on this stream. Once per stream, and not
-    /// for one that was reset or stopped.
+    /// for one that was reset. It may come behind the peer's STOP_SENDING.
     pub fn handle_finished(&mut self, now: Instant, stream: StreamId) {
         if StreamOrigin::of(stream.0) == StreamOrigin::ClientBidi {
             self.acknowledged(now, stream);
