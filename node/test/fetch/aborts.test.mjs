@@ -1,7 +1,9 @@
 // Each kind of body at each moment of an abort, over each version of HTTP: `fetch` and its body end with the signal's reason
 // (https://fetch.spec.whatwg.org/#abort-fetch), and no exception is left that nothing catches.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import test from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { Agent, fetch } from 'trunkline'
 import { versions } from '../support/servers/versions.mjs'
 
@@ -115,5 +117,50 @@ for (const version of versions) {
         }
       }
     }
+  })
+}
+
+/** Compressed bodies of which a decoder has more than one read gives: all that came, all of it and the end, and all of it in few bytes. */
+const COMPRESSED = {
+  '/half': gzipSync(randomBytes(256 * 1024).toString('hex')),
+  '/whole': gzipSync(randomBytes(256 * 1024).toString('hex')),
+  '/small': gzipSync('x'.repeat(1 << 20))
+}
+
+for (const version of versions) {
+  test(`${version.name}: an abort takes from its reader what is decoded of a compressed body, and ends its stream at once`, async t => {
+    const server = await version.serve((request, response) => {
+      const body = COMPRESSED[request.url]
+      response.on('error', () => {})
+      response.writeHead(200, { 'content-encoding': 'gzip' })
+      if (request.url === '/half') response.write(body.subarray(0, body.length >> 1))
+      else response.end(body)
+    })
+    const dispatcher = new Agent(version.options)
+    t.after(async () => {
+      await dispatcher.destroy()
+      await server.close()
+    })
+    const uncaught = watched(t)
+    for (const path of Object.keys(COMPRESSED)) {
+      const reason = new Error('enough')
+      const isReason = error => error === reason
+      const read = new AbortController()
+      const reader = (await fetch(server.url + path, { dispatcher, signal: read.signal })).body.getReader()
+      assert.equal((await reader.read()).done, false)
+      read.abort(reason)
+      await assert.rejects(reader.read(), isReason, path)
+      await assert.rejects(reader.closed, isReason, path)
+      const collected = new AbortController()
+      const response = await fetch(server.url + path, { dispatcher, signal: collected.signal })
+      const text = response.text()
+      collected.abort(reason)
+      await assert.rejects(text, isReason, path)
+      const unread = new AbortController()
+      const late = await fetch(server.url + path, { dispatcher, signal: unread.signal })
+      unread.abort(reason)
+      await assert.rejects(late.text(), isReason, path)
+    }
+    assert.deepEqual(uncaught, [])
   })
 }

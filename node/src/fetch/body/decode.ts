@@ -75,22 +75,65 @@ async function * piecesOf (next: () => Promise<Buffer | null>): AsyncGenerator<B
   for (let piece = await next(); piece !== null; piece = await next()) yield piece
 }
 
+/** A source whose reader may be given nothing more but an error. */
+interface Encoded extends ByteSource { abort?: (reason: unknown) => void }
+
 /** A body whose codings are undone as it is read. */
 export class Decoded implements ByteSource {
   private iterator: AsyncIterator<Buffer> | null = null
   /** The source failed, and with what: its error is the reader's. */
   private failure: { reason: unknown } | null = null
+  /** It was aborted, and why: what is decoded and not read is dropped. */
+  private aborted: { reason: unknown } | null = null
+  /** Its reader has all of it, or its error, or wants no more. */
+  isDone = false
+  /** Called when its reader has all of it. */
+  onDone: (() => void) | null = null
+  /** Called when it is aborted. Its end is known by the next read alone. */
+  onSpent: (() => void) | null = null
 
-  constructor (private readonly source: ByteSource, private readonly codings: readonly string[]) {}
+  constructor (private readonly source: Encoded, private readonly codings: readonly string[]) {}
+
+  get errored (): { reason: unknown } | null { return this.aborted }
 
   async next (): Promise<Buffer | null> {
+    const piece = await this.read()
+    if (this.aborted !== null) throw this.aborted.reason
+    if (piece === null) this.done()
+    return piece
+  }
+
+  private async read (): Promise<Buffer | null> {
+    if (this.aborted !== null) return null
     try {
       const { done, value } = await (this.iterator ??= this.open()).next() as IteratorResult<Buffer, undefined>
       return done === true ? null : value
     } catch (error) {
+      if (this.aborted !== null) return null
+      this.done()
       throw this.failed(error)
     }
   }
+
+  private done (): void {
+    this.isDone = true
+    const { onDone } = this
+    this.onDone = null
+    onDone?.()
+  }
+
+  /** An aborted body gives its reader nothing more, whether all of it has come or not. */
+  abort (reason: unknown): void {
+    if (this.isDone || this.aborted !== null) return
+    this.aborted = { reason }
+    this.source.abort?.(reason)
+    this.close()
+    this.done()
+    this.onSpent?.()
+  }
+
+  /** Frees the decoders. A read that is under way has its result before. */
+  private close (): void { this.iterator?.return?.().catch(() => {}) }
 
   async all (): Promise<Buffer> {
     const pieces: Buffer[] = []
@@ -100,7 +143,8 @@ export class Decoded implements ByteSource {
 
   cancel (reason?: unknown): void {
     this.source.cancel(reason)
-    void this.iterator?.return?.()
+    this.close()
+    this.done()
   }
 
   watch (holder: object): void { this.source.watch?.(holder) }

@@ -2,7 +2,7 @@
 // content, policies), as in Node.js.
 
 import type { AnyDispatcher } from '../../client/calls/api'
-import { Body, type ByteSource } from '../body/body'
+import { Body } from '../body/body'
 import { Bytes, codingsOf, Decoded } from '../body/decode'
 import type { HeaderList } from '../headers/header_list'
 import { startHop, type Hop, type Receiver } from './hop'
@@ -59,6 +59,9 @@ export interface Ways {
   isOwn: (dispatcher: AnyDispatcher) => boolean
 }
 
+/** A body that a signal can take from its reader. */
+type Abortable = ByteQueue | Decoded
+
 interface Settling { resolve: (response: Response) => void; reject: (reason: unknown) => void }
 
 export class Fetching implements Receiver {
@@ -72,8 +75,8 @@ export class Fetching implements Receiver {
   /** The URL that `referer` is made of; determined anew from what the last hop had. */
   private referrer: string
   private hop: Hop | null = null
-  /** The bytes of the response, where they do not come whole or a signal may take them. */
-  private queue: ByteQueue | null = null
+  /** The bytes of the response as they are read, where they do not come whole or a signal may take them. */
+  private unread: Abortable | null = null
   private upload: FetchUpload | null = null
   /** Settle the promise of the call; null: it has settled. The promise holds the response, whose body must not be reachable from here:
    * the registry of bodies that are dropped holds the hop, and with it this. */
@@ -110,12 +113,14 @@ export class Fetching implements Receiver {
   /** The signal aborted (https://fetch.spec.whatwg.org/#abort-fetch). */
   private abort (reason: unknown): void {
     this.unfollow?.()
-    const { hop, promise } = this
+    const { hop, promise, unread } = this
     this.promise = null
     if (this.upload !== null) this.upload.cancel(reason)
     else if (promise !== null) this.body?.cancel(reason)
     promise?.reject(reason)
-    hop?.abort(promise === null ? endOf(reason) : reason)
+    const end = promise === null ? endOf(reason) : reason
+    unread?.abort(end)
+    hop?.abort(end)
   }
 
   private fail (cause: unknown): void {
@@ -209,14 +214,14 @@ export class Fetching implements Receiver {
     this.unfollow?.()
     this.unfollow = null
     const { followed } = this.request
-    const { queue } = this
-    if (followed === null || queue === null || queue.isDone) return
-    const unread = new WeakRef(queue)
-    const listener = (): void => { unread.deref()?.abort(endOf(followed.reason)) }
+    const { unread } = this
+    if (followed === null || unread === null || unread.isDone) return
+    const weak = new WeakRef(unread)
+    const listener = (): void => { weak.deref()?.abort(endOf(followed.reason)) }
     const unfollow = (): void => { followed.removeEventListener('abort', listener) }
     followed.addEventListener('abort', listener, { once: true })
-    queue.onDone = unfollow
-    unfollowed.register(queue, unfollow)
+    unread.onDone = unfollow
+    unfollowed.register(unread, unfollow)
   }
 
   private partsOf (hop: Hop, status: number, reason: string, list: HeaderList, whole: Buffer | null | undefined): ResponseParts {
@@ -238,9 +243,9 @@ export class Fetching implements Receiver {
       return new Body(codings.length === 0 ? bytes : new Decoded(new Bytes(bytes), codings))
     }
     const { queue } = hop
-    this.queue = queue
     if (whole != null) queue.push(whole, false)
-    const source: ByteSource = codings.length === 0 ? queue : new Decoded(queue, codings)
+    const source = codings.length === 0 ? queue : new Decoded(queue, codings)
+    this.unread = source
     const body = new Body(source)
     watchUnread(body, queue)
     return body
