@@ -367,6 +367,12 @@ export class WebSockets<T> {
   reload (handler: WebSocketHandler<T>): void {
     this.settings = settingsOf(handler)
     this.acceptor = this.newAcceptor()
+    this.watchIdle()
+  }
+
+  /** Looks at the silence of those that are open, from the first on. */
+  private watchIdle (): void {
+    if (this.settings.idleTimeout > 0 && this.open.size > 0) this.timer ??= setInterval(() => { this.tick() }, TICK_MS).unref()
   }
 
   private newAcceptor (): Acceptor {
@@ -398,7 +404,7 @@ export class WebSockets<T> {
     this.fields = []
     if (made === undefined) return false
     this.open.set(made, this.newScope())
-    if (this.settings.idleTimeout > 0) this.timer ??= setInterval(() => { this.tick() }, TICK_MS).unref()
+    this.watchIdle()
     this.call('open', made)
     return true
   }

@@ -399,6 +399,14 @@ test('handlers may be exchanged while sockets are open, and stop(true) ends them
   assert.deepEqual(await ended.until(log => log.length === 1), [[1001]])
 })
 
+test('a time for silence that reload sets counts for sockets that were open without one', async t => {
+  const ended = logged()
+  const server = served(t, h1, { idleTimeout: 0 })
+  await open(t, h1, server.port)
+  server.reload({ websocket: { idleTimeout: 1, sendPings: false, close: (ws, code) => { ended.add(code) } } })
+  assert.deepEqual(await ended.until(log => log.length === 1), [[1006]])
+})
+
 test('upgrade without handlers, and handlers that are none, are refused in words', async t => {
   let error
   const server = serve({
