@@ -39,9 +39,9 @@ impl PathSockets {
         cx: &mut Context<'_>,
         sink: &mut dyn FnMut(ReceivedDatagram),
     ) -> Poll<io::Result<()>> {
-        // Errors of the path that was left are of no account.
+        // Errors of the path that was left are of no account, but what comes behind them is.
         if let Some(former) = &mut self.former
-            && let Poll::Ready(Ok(())) = former.poll_receive(cx, sink)
+            && former.poll_receive(cx, sink).is_ready()
         {
             return Poll::Ready(Ok(()));
         }
@@ -53,7 +53,7 @@ impl PathSockets {
         sink: &mut dyn FnMut(ReceivedDatagram),
     ) -> io::Result<bool> {
         if let Some(former) = &mut self.former
-            && former.receive_unnotified(sink).unwrap_or(false)
+            && former.receive_unnotified(sink).unwrap_or(true)
         {
             return Ok(true);
         }

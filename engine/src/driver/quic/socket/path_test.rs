@@ -53,3 +53,45 @@ async fn what_the_runtime_was_not_notified_of_is_received_where_it_is_asked_for(
     assert!(unseen.is_pending());
     assert_eq!(received(&mut sockets), [b"answer"]);
 }
+
+/// A datagram that came over the path before, behind an error of what was sent there.
+#[cfg(target_os = "linux")]
+async fn late_behind_an_error() -> PathSockets {
+    let (peer, at) = peer();
+    let mut sockets = PathSockets::to(at).expect("a socket");
+    let to = address(&sockets);
+    drop(peer);
+    let packet = quinn_proto::Transmit {
+        destination: at,
+        ecn: None,
+        size: 1,
+        segment_size: None,
+        src_ip: None,
+    };
+    let sent = std::future::poll_fn(|cx| sockets.current().poll_send(cx, &packet, b"x")).await;
+    sent.expect("its error comes later");
+    sockets.change(at).expect("another");
+    let peer = UdpSocket::bind(at).expect("it was free");
+    peer.send_to(b"late", to).expect("loopback takes it");
+    let former = sockets.former.as_ref().expect("it was left");
+    let came = former.io.readable().await;
+    came.expect("the runtime was notified");
+    sockets
+}
+
+/// Only a connected socket gets errors of what it sent.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_error_of_the_path_before_hides_nothing_that_comes_over_it() {
+    let mut sockets = late_behind_an_error().await;
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut came = Vec::new();
+    let mut sink = |datagram: ReceivedDatagram| came.push(datagram.bytes.to_vec());
+    while sockets.poll_receive(&mut cx, &mut sink).is_ready() {}
+    assert_eq!(came, [b"late"]);
+    let mut sockets = late_behind_an_error().await;
+    let mut came = Vec::new();
+    let mut sink = |datagram: ReceivedDatagram| came.push(datagram.bytes.to_vec());
+    while sockets.receive_unnotified(&mut sink).unwrap_or(false) {}
+    assert_eq!(came, [b"late"]);
+}
