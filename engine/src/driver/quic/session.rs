@@ -16,8 +16,8 @@ use crate::driver::machine::qlog::FrameLog;
 use bytes::Bytes;
 use liveness::CLOSING_TIME_MAX;
 use quinn_proto::{
-    Connection, ConnectionError, ConnectionEvent, Dir, Event, Side as QuicSide, StreamEvent,
-    Transmit, WriteError,
+    Connection, ConnectionError, ConnectionEvent, Dir, Event, FinishError, Side as QuicSide,
+    StreamEvent, Transmit, WriteError,
 };
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -417,12 +417,19 @@ impl Session {
                     self.log_sent(now, stream, whole, &pieces, false);
                     return machine.handle_stream_blocked(now, stream, pieces, fin);
                 }
-                // The peer's STOP_SENDING, or our reset, came first; the machine knows.
-                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => return,
+                // The peer's STOP_SENDING came first. Only a reset ends the stream now (RFC 9000 section
+                // 3.5), and the machine may have written its end before it knows.
+                Err(WriteError::Stopped(code)) => {
+                    let _ = send.reset(code);
+                    return;
+                }
+                // Our reset came first.
+                Err(WriteError::ClosedStream) => return,
             }
         }
-        if fin {
-            let _ = send.finish();
+        if fin && let Err(FinishError::Stopped(code)) = send.finish() {
+            let _ = send.reset(code);
+            return;
         }
         self.log_sent(now, stream, whole, &pieces, fin);
     }

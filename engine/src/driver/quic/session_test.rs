@@ -617,3 +617,5 @@ mod paths;
 mod progress;
 #[path = "session/silence_test.rs"]
 mod silence;
+#[path = "session/stop_test.rs"]
+mod stop;
