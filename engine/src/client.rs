@@ -58,8 +58,6 @@ pub use request::{
     ServerEvent,
 };
 pub use settings::ClientTimeouts;
-#[cfg(feature = "tonic")]
-pub(crate) use settings::origin::Multiplexed;
 #[cfg(feature = "cookies")]
 pub use settings::policy::cookies::{CookieStore, Jar};
 pub use settings::policy::redirect::{RedirectAction, RedirectAttempt, RedirectPolicy};
@@ -74,8 +72,10 @@ pub use trunkline_core::pool::{
 use crate::body::Body;
 use crate::error::Error;
 use dispatch::Dispatch;
+#[cfg(feature = "tonic")]
 use http::request::Parts;
 use http::{Method, Request};
+use request::RequestExtensions;
 use std::error;
 use std::sync::Arc;
 
@@ -138,11 +138,14 @@ impl Client {
             true => Body::empty(),
             false => Body::wrap(body),
         };
-        self.execute_body(parts, body)
+        let extra = RequestExtensions::of(&parts);
+        request::send(&self.dispatch, parts, body, extra)
     }
-    /// As [`execute`](Self::execute), with a body of ours.
-    pub(crate) fn execute_body(&self, parts: Parts, body: Body) -> ResponseFuture {
-        request::send(&self.dispatch, parts, body, None)
+    /// Sends a call of gRPC, over HTTP/2 or HTTP/3.
+    #[cfg(feature = "tonic")]
+    pub(crate) fn execute_grpc(&self, parts: Parts, body: Body) -> ResponseFuture {
+        let extra = RequestExtensions::of_grpc(&parts);
+        request::send(&self.dispatch, parts, body, extra)
     }
 
     /// Opens a connection that is not the pool's, for a caller that drives it by itself.

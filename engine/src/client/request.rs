@@ -28,7 +28,7 @@ use super::dispatch::Dispatch;
 use super::dispatch::exchange_future::ExchangeFuture;
 use super::exchange::compose;
 use super::exchange::{OnInterim, Outgoing, Patience};
-use super::settings::origin::{Multiplexed, origin_of};
+use super::settings::origin::origin_of;
 use super::settings::url;
 use crate::body::Body;
 use crate::body::window::Wanted;
@@ -192,8 +192,9 @@ impl RequestBuilder {
                     queue: self.queue,
                     rank: self.rank,
                     wanted,
+                    is_grpc: false,
                 };
-                send(&self.dispatch, parts, self.body, Some(extra))
+                send(&self.dispatch, parts, self.body, extra)
             }
             Err(error) => ResponseFuture::failed(self.dispatch, error),
         }
@@ -212,7 +213,7 @@ impl fmt::Debug for RequestBuilder {
 /// The shortest wait in line that can be asked for.
 const QUEUE_TIMEOUT_MIN: Duration = Duration::from_millis(1);
 
-/// Settings that only [`RequestBuilder`] can make.
+/// Settings of a request that are not among its parts.
 pub(super) struct RequestExtensions {
     on_interim: Option<OnInterim>,
     total: Option<Duration>,
@@ -221,6 +222,31 @@ pub(super) struct RequestExtensions {
     queue: Option<Duration>,
     rank: Rank,
     wanted: Wanted,
+    /// A call of gRPC: it needs HTTP/2 or HTTP/3.
+    is_grpc: bool,
+}
+
+impl RequestExtensions {
+    /// Those of a request that was made elsewhere, which says its rank by an extension.
+    pub(super) fn of(parts: &Parts) -> Self {
+        Self {
+            on_interim: None,
+            total: None,
+            total_until: None,
+            queue: None,
+            rank: parts.extensions.get().copied().unwrap_or_default(),
+            wanted: Wanted::default(),
+            is_grpc: false,
+        }
+    }
+    /// Those of a call of gRPC.
+    #[cfg(feature = "tonic")]
+    pub(super) fn of_grpc(parts: &Parts) -> Self {
+        Self {
+            is_grpc: true,
+            ..Self::of(parts)
+        }
+    }
 }
 
 /// Sends a request, and what follows from its response by the client's policies.
@@ -228,22 +254,13 @@ pub(super) fn send(
     dispatch: &Arc<Dispatch>,
     mut parts: Parts,
     mut body: Body,
-    extra: Option<RequestExtensions>,
+    mut extra: RequestExtensions,
 ) -> ResponseFuture {
     let settings = &dispatch.settings;
     let failed = |error| ResponseFuture::failed(Arc::clone(dispatch), error);
     if let Some(error) = &settings.unusable {
         return failed(error.again());
     }
-    let mut extra = extra.unwrap_or_else(|| RequestExtensions {
-        on_interim: None,
-        total: None,
-        total_until: None,
-        queue: None,
-        wanted: Wanted::default(),
-        // A request made elsewhere says it by an extension.
-        rank: parts.extensions.get().copied().unwrap_or_default(),
-    });
     if let Some(queue) = extra.queue.filter(|queue| *queue < QUEUE_TIMEOUT_MIN) {
         return failed(Error::config(format!(
             "queue_timeout is {queue:?}; it must be at least {QUEUE_TIMEOUT_MIN:?}"
@@ -261,7 +278,7 @@ pub(super) fn send(
         body.settle();
     }
     let policies = &settings.policies;
-    let grpc = Multiplexed::is_in(&parts);
+    let grpc = extra.is_grpc;
     policies.add_fields(&mut parts, grpc);
     let added = policies.add_cookies(&mut parts);
     let span = RequestSpan::of(&parts);
@@ -290,7 +307,8 @@ fn submit(
     extra: &RequestExtensions,
 ) -> Result<ExchangeFuture, Error> {
     dispatch.settings.policies.check_scheme(&parts.uri)?;
-    let origin = dispatch.recent_origins.find(parts, &dispatch.settings)?;
+    let (recent, settings) = (&dispatch.recent_origins, &dispatch.settings);
+    let origin = recent.find(parts, extra.is_grpc, settings)?;
     refuse_proxy_credentials(&origin, parts)?;
     let head = match dispatch.settings.route.forwards(&origin) {
         true => compose::forwarded_head(parts, &body)?,

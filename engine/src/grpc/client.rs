@@ -2,7 +2,7 @@
 
 use super::{GrpcBody, GrpcCall, Side, deadline_of};
 use crate::body::Body;
-use crate::client::{Client, Multiplexed, ResponseFuture};
+use crate::client::{Client, ResponseFuture};
 use http::{Request, Response, Uri};
 use std::error::Error;
 use std::task::{Context, Poll};
@@ -76,7 +76,6 @@ where
         Poll::Ready(Ok(()))
     }
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        request.extensions_mut().insert(Multiplexed);
         if request.uri().authority().is_none()
             && let Some(origin) = &self.origin
             && let Some(uri) = placed(request.uri(), origin)
@@ -91,7 +90,7 @@ where
         };
         let deadline = deadline_of(&parts.headers);
         GrpcCall {
-            call: self.client.execute_body(parts, body),
+            call: self.client.execute_grpc(parts, body),
             deadline,
             side: Side::Client,
         }

@@ -21,63 +21,47 @@ pub(in crate::client) struct RecentOrigins {
 struct RecentOrigin {
     scheme: SchemeText,
     authority: Authority,
-    /// Its requests are [`Multiplexed`].
-    multiplexed: bool,
+    /// Its requests are gRPC's.
+    is_grpc: bool,
     origin: Arc<Origin>,
 }
 
-/// An extension of requests that need HTTP/2 or HTTP/3: where the client offers HTTP/1.1 beside them, they
-/// go over connections of their own without it, and to `http` URLs by HTTP/2 with prior knowledge.
-#[cfg_attr(
-    not(feature = "tonic"),
-    allow(dead_code, reason = "no other client has such requests yet")
-)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Multiplexed;
-
-impl Multiplexed {
-    pub(in crate::client) fn is_in(parts: &Parts) -> bool {
-        parts.extensions.get::<Self>().is_some()
-    }
-    /// The versions to offer without HTTP/1.1.
-    fn among(protocols: Protocols, scheme: Scheme) -> Protocols {
-        match (protocols, scheme) {
-            (Protocols::H2AndH1, _) | (Protocols::All, Scheme::Http) => Protocols::H2Only,
-            (other, _) => other,
-        }
+/// The versions to offer without HTTP/1.1.
+fn multiplexed_among(protocols: Protocols, scheme: Scheme) -> Protocols {
+    match (protocols, scheme) {
+        (Protocols::H2AndH1, _) | (Protocols::All, Scheme::Http) => Protocols::H2Only,
+        (other, _) => other,
     }
 }
 
 impl RecentOrigins {
-    /// The origin of a request, perhaps from before.
+    /// The origin of a request, perhaps from before. `is_grpc`: as of [`any_origin_of`].
     pub(in crate::client) fn find(
         &self,
         parts: &Parts,
+        is_grpc: bool,
         settings: &Settings,
     ) -> Result<Arc<Origin>, Error> {
         let of_uri = parts.uri.scheme().zip(parts.uri.authority());
         let Some((scheme, authority)) = of_uri.filter(|_| parts.method != Method::CONNECT) else {
-            return origin_of(parts, settings).map(Arc::new);
+            return any_origin_of(parts, is_grpc, settings).map(Arc::new);
         };
         // No code panics while it holds the lock.
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let multiplexed = Multiplexed::is_in(parts);
         let is = |entry: &&RecentOrigin| {
-            entry.scheme == *scheme
-                && entry.authority == *authority
-                && entry.multiplexed == multiplexed
+            entry.scheme == *scheme && entry.authority == *authority && entry.is_grpc == is_grpc
         };
         if let Some(entry) = entries.iter().find(is) {
             return Ok(Arc::clone(&entry.origin));
         }
-        let origin = Arc::new(origin_of(parts, settings)?);
+        let origin = Arc::new(any_origin_of(parts, is_grpc, settings)?);
         if entries.len() == RECENT_ORIGINS_MAX {
             entries.pop_front();
         }
         entries.push_back(RecentOrigin {
             scheme: scheme.clone(),
             authority: authority.clone(),
-            multiplexed,
+            is_grpc,
             origin: Arc::clone(&origin),
         });
         Ok(origin)
@@ -89,6 +73,12 @@ const RECENT_ORIGINS_MAX: usize = 8;
 
 /// The pool's key for a request.
 pub(in crate::client) fn origin_of(parts: &Parts, settings: &Settings) -> Result<Origin, Error> {
+    any_origin_of(parts, false, settings)
+}
+
+/// As [`origin_of`]. `is_grpc`: it needs HTTP/2 or HTTP/3. Where the client offers HTTP/1.1 beside them, such requests
+/// go over connections of their own without it, and to `http` URLs by HTTP/2 with prior knowledge.
+fn any_origin_of(parts: &Parts, is_grpc: bool, settings: &Settings) -> Result<Origin, Error> {
     let uri = &parts.uri;
     if parts.method == Method::CONNECT && parts.extensions.get::<Protocol>().is_none() {
         return Err(Error::config(
@@ -141,8 +131,8 @@ pub(in crate::client) fn origin_of(parts: &Parts, settings: &Settings) -> Result
             "the URL {uri} has the port 0; it must be from 1 to 65535"
         )));
     }
-    let protocols = match Multiplexed::is_in(parts) {
-        true => Multiplexed::among(settings.protocols, scheme),
+    let protocols = match is_grpc {
+        true => multiplexed_among(settings.protocols, scheme),
         false => settings.protocols,
     };
     let mut origin = Origin::new(scheme, host, port, protocols);
