@@ -310,11 +310,15 @@ fn submit(
     let (recent, settings) = (&dispatch.recent_origins, &dispatch.settings);
     let origin = recent.find(parts, extra.is_grpc, settings)?;
     refuse_proxy_credentials(&origin, parts)?;
-    let head = match dispatch.settings.route.forwards(&origin) {
-        true => compose::forwarded_head(parts, &body)?,
-        false => compose::request_head(parts, &body)?,
-    };
-    let timeouts = &dispatch.settings.timeouts;
+    let head = compose::head_with(
+        parts,
+        &body,
+        compose::Beside {
+            is_forwarded: settings.route.forwards(&origin),
+            codings: settings.policies.codings(parts, extra.is_grpc),
+        },
+    )?;
+    let timeouts = &settings.timeouts;
     let now = Instant::now();
     let mut request = Outgoing::new(now, origin, head, body);
     request.ends_connection = compose::asks_for_close(&parts.headers);

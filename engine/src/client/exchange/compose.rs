@@ -17,22 +17,34 @@ use std::io::Write;
 use trunkline_core::error::{Misuse, Violation};
 use trunkline_core::http::{FieldName, Fields, RequestHead, ResponseHead, Token, Version};
 
+/// What a head depends on beside its request.
+#[derive(Clone, Copy, Default)]
+pub(in crate::client) struct Beside {
+    /// It goes to a proxy that forwards it.
+    pub(in crate::client) is_forwarded: bool,
+    /// A field `accept-encoding`. It is no field of the request, whose map is often empty without it.
+    pub(in crate::client) codings: Option<&'static str>,
+}
+
 /// The head of a request.
+#[cfg(any(test, feature = "websocket"))]
 pub(in crate::client) fn request_head(parts: &Parts, body: &Body) -> Result<RequestHead, Error> {
-    // RFC 9113 section 8.3.1: the authority stands in for the host field.
-    let host = parts.headers.get(HOST).map(HeaderValue::as_bytes);
-    head_at(parts, body, host)
+    head_with(parts, body, Beside::default())
 }
 
-/// The head of a request to a proxy that forwards it: where it goes is the URL's authority, which the proxy puts in
-/// the place of a host field (RFC 9112 section 3.2.2).
-pub(in crate::client) fn forwarded_head(parts: &Parts, body: &Body) -> Result<RequestHead, Error> {
-    head_at(parts, body, None)
-}
-
-/// The head of a request to `host`; `None`: to that of the URL.
-fn head_at(parts: &Parts, body: &Body, host: Option<&[u8]>) -> Result<RequestHead, Error> {
+/// The head of a request, with what is not among its parts.
+pub(in crate::client) fn head_with(
+    parts: &Parts,
+    body: &Body,
+    beside: Beside,
+) -> Result<RequestHead, Error> {
     let uri = &parts.uri;
+    // RFC 9113 section 8.3.1: the authority stands in for the host field. For a proxy that forwards the request it is the
+    // URL's, which the proxy puts in the place of a host field (RFC 9112 section 3.2.2).
+    let host = match beside.is_forwarded {
+        true => None,
+        false => parts.headers.get(HOST).map(HeaderValue::as_bytes),
+    };
     if parts.method == Method::TRACE && !body.is_end_stream() {
         return Err(Error::config(
             "the method is TRACE and there is a body; TRACE goes without one",
@@ -68,6 +80,9 @@ fn head_at(parts: &Parts, body: &Body, host: Option<&[u8]>) -> Result<RequestHea
                 bytes.extend_from_slice(value.as_bytes());
             });
         }
+    }
+    if let Some(codings) = beside.codings {
+        fields.push(Token::ACCEPT_ENCODING, codings.as_bytes());
     }
     // RFC 9110 section 9.3.6: what a CONNECT sends is no content.
     if !parts.headers.contains_key(CONTENT_LENGTH) && parts.method != Method::CONNECT {

@@ -106,10 +106,15 @@ impl Policies {
             let agent = HeaderValue::from_static(GRPC_USER_AGENT);
             parts.headers.insert(USER_AGENT, agent);
         }
+    }
+    /// The `accept-encoding` that a request is sent with beside its own fields. `grpc`: as of [`concern`](Self::concern).
+    pub(in crate::client) fn codings(&self, parts: &Parts, grpc: bool) -> Option<&'static str> {
         #[cfg(feature = "decompression")]
         if self.decompresses && parts.method != Method::CONNECT && !grpc {
-            decompression::ask(&mut parts.headers);
+            return decompression::asked(&parts.headers);
         }
+        let _ = (parts, grpc);
+        None
     }
     /// Adds what depends on the URL: for each hop.
     pub(in crate::client) fn add_cookies(&self, parts: &mut Parts) -> Added {

@@ -16,7 +16,9 @@ use crate::tunnel::upgrade::Protocol;
 use aws_lc_rs::{digest, rand};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use http::header::{CONNECTION, HOST, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE};
+use http::header::{
+    ACCEPT_ENCODING, CONNECTION, HOST, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+};
 use http::request::Parts;
 use http::{HeaderValue, Method, Response};
 use opening::{Offered, WebSocketListener};
@@ -93,6 +95,10 @@ impl WebSocketRequest {
         let settings = &client.dispatch.settings;
         settings.policies.check_scheme(&parts.uri)?;
         settings.policies.add_fields(&mut parts, false);
+        if let Some(codings) = settings.policies.codings(&parts, false) {
+            let codings = HeaderValue::from_static(codings);
+            parts.headers.insert(ACCEPT_ENCODING, codings);
+        }
         settings.policies.add_cookies(&mut parts);
         parts
             .headers

@@ -5,7 +5,7 @@ mod body;
 use crate::body::Body;
 use body::{Coding, Decompressed};
 use http::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, HeaderValue, RANGE,
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, RANGE,
 };
 use http::{Response, StatusCode};
 use http_body::Body as _;
@@ -15,14 +15,13 @@ use http_body::Body as _;
 const CODINGS_MAX: usize = 5;
 
 /// The codings that a client that decompresses asks for.
-const ASKED: HeaderValue = HeaderValue::from_static("gzip, br, zstd, deflate");
+const ASKED: &str = "gzip, br, zstd, deflate";
 
-/// Adds `accept-encoding`, unless the request says itself what it takes, or wants a part: a part of compressed
-/// bytes cannot be decompressed.
-pub(super) fn ask(fields: &mut HeaderMap) {
-    if !fields.contains_key(ACCEPT_ENCODING) && !fields.contains_key(RANGE) {
-        fields.insert(ACCEPT_ENCODING, ASKED);
-    }
+/// The value of the `accept-encoding` to send beside `fields`; `None` where the request says itself what it takes, or
+/// wants a part: a part of compressed bytes cannot be decompressed.
+pub(super) fn asked(fields: &HeaderMap) -> Option<&'static str> {
+    let is_asked = !fields.contains_key(ACCEPT_ENCODING) && !fields.contains_key(RANGE);
+    is_asked.then_some(ASKED)
 }
 
 /// The response with the bytes that were compressed; unchanged where it has none, or is coded in a way that
