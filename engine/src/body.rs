@@ -126,8 +126,8 @@ impl Body {
     }
     /// Names the URL that the body came from; its errors have it.
     #[cfg(feature = "client")]
-    pub(crate) fn set_url(&mut self, url: &Uri) {
-        self.url = Some(Arc::new(url.clone()));
+    pub(crate) fn set_url(&mut self, url: Uri) {
+        self.url = Some(Arc::new(url));
     }
     /// The bytes of a body that is all there.
     pub(crate) fn whole(&self) -> Option<Bytes> {

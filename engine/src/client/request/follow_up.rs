@@ -16,6 +16,7 @@ use http::{Response, Uri};
 use http_body::Body as _;
 use std::fmt;
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -93,9 +94,8 @@ impl FollowUp {
         &mut self,
         outcome: Result<Response<Body>, Error>,
     ) -> Option<Result<Response<Body>, Error>> {
-        let dispatch = Arc::clone(&self.dispatch);
-        let policies = &dispatch.settings.policies;
         if let Ok(response) = &outcome {
+            let policies = &self.dispatch.settings.policies;
             policies.keep_cookies(&self.parts.uri, response);
         }
         if let Some(pause) = self.pause_before_repetition(&outcome) {
@@ -126,8 +126,10 @@ impl FollowUp {
             let url = ResponseUrl(self.parts.uri.clone());
             response.extensions_mut().insert(url);
         }
+        let policies = &self.dispatch.settings.policies;
         let mut response = policies.decompress(&self.parts.method, response);
-        response.body_mut().set_url(&self.parts.uri);
+        // Nothing follows: the request is not needed any more.
+        response.body_mut().set_url(mem::take(&mut self.parts.uri));
         Some(Ok(response))
     }
     /// The exchange that follows.
