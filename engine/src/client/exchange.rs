@@ -38,6 +38,8 @@ pub(super) struct Outgoing {
     /// The listener of the outcome, where no future waits for it. Taken when the response is
     /// delivered.
     pub(super) listener: Option<Box<dyn ExchangeListener>>,
+    /// Its exchange has its outcome.
+    pub(super) is_settled: bool,
     /// The runtime that it was sent in.
     pub(super) runtime: Option<Id>,
     /// Its place in line.
@@ -103,6 +105,7 @@ impl Outgoing {
             body,
             on_interim: None,
             listener: None,
+            is_settled: false,
             runtime: None,
             rank: Rank::default(),
             wanted: Wanted::default(),
@@ -237,10 +240,10 @@ impl Outgoing {
 
 impl Drop for Outgoing {
     fn drop(&mut self) {
-        // Only the first outcome counts: after a response this does nothing.
+        // Only the first outcome counts.
         if self.listener.is_some() {
             self.complete_failed(lost(self.tries > 0));
-        } else {
+        } else if !self.is_settled {
             self.exchange.complete_lost(self.tries > 0);
         }
     }

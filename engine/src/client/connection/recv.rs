@@ -283,7 +283,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         let datagrams = self.datagrams_of_answer(slot, head.status);
         let version = self.io.machine.version();
         let (mut response, fields) = compose::response(head, version, body);
-        if let Some(entry) = self.slots.get(slot) {
+        if let Some(entry) = self.slots.get_mut(slot) {
             if self.settings.connection_info {
                 let used = self.used.after(entry.serial.saturating_sub(1));
                 response.extensions_mut().insert(used);
@@ -292,6 +292,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
                 response.extensions_mut().insert(datagrams);
             }
             entry.request.exchange.complete(Ok(response));
+            entry.request.is_settled = true;
         }
         self.io.machine.recycle(fields);
     }
