@@ -406,7 +406,8 @@ impl Effects {
     fn put(&mut self, handle: &Arc<TaskHandle>, request: Box<Outgoing>) {
         let mut inbox = handle.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         inbox.push(request);
-        if inbox.len() > 1 && self.knows(handle) {
+        // The task takes all at once, and the note of the first is there or comes from the thread that put it in.
+        if inbox.len() > 1 {
             return;
         }
         drop(inbox);
@@ -414,10 +415,6 @@ impl Effects {
             None => self.first = Some(Arc::clone(handle)),
             Some(_) => self.more.push(Arc::clone(handle)),
         }
-    }
-    fn knows(&self, handle: &Arc<TaskHandle>) -> bool {
-        let is = |other: &Arc<TaskHandle>| Arc::ptr_eq(other, handle);
-        self.first.as_ref().is_some_and(is) || self.more.iter().any(is)
     }
 }
 
