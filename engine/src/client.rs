@@ -139,13 +139,13 @@ impl Client {
             false => Body::wrap(body),
         };
         let extra = RequestExtensions::of(&parts);
-        request::send(&self.dispatch, parts, body, extra)
+        request::send(Arc::clone(&self.dispatch), parts, body, extra)
     }
     /// Sends a call of gRPC, over HTTP/2 or HTTP/3.
     #[cfg(feature = "tonic")]
     pub(crate) fn execute_grpc(&self, parts: Parts, body: Body) -> ResponseFuture {
         let extra = RequestExtensions::of_grpc(&parts);
-        request::send(&self.dispatch, parts, body, extra)
+        request::send(Arc::clone(&self.dispatch), parts, body, extra)
     }
 
     /// Opens a connection that is not the pool's, for a caller that drives it by itself.

@@ -27,7 +27,7 @@ use super::Client;
 use super::dispatch::Dispatch;
 use super::dispatch::exchange_future::ExchangeFuture;
 use super::exchange::compose;
-use super::exchange::{OnInterim, Outgoing, Patience};
+use super::exchange::{Exchange, OnInterim, Outgoing, Patience};
 use super::settings::origin::origin_of;
 use super::settings::url;
 use crate::body::Body;
@@ -194,7 +194,7 @@ impl RequestBuilder {
                     wanted,
                     is_grpc: false,
                 };
-                send(&self.dispatch, parts, self.body, extra)
+                send(self.dispatch, parts, self.body, extra)
             }
             Err(error) => ResponseFuture::failed(self.dispatch, error),
         }
@@ -251,13 +251,13 @@ impl RequestExtensions {
 
 /// Sends a request, and what follows from its response by the client's policies.
 pub(super) fn send(
-    dispatch: &Arc<Dispatch>,
+    dispatch: Arc<Dispatch>,
     mut parts: Parts,
     mut body: Body,
     mut extra: RequestExtensions,
 ) -> ResponseFuture {
     let settings = &dispatch.settings;
-    let failed = |error| ResponseFuture::failed(Arc::clone(dispatch), error);
+    let failed = |error| ResponseFuture::failed(Arc::clone(&dispatch), error);
     if let Some(error) = &settings.unusable {
         return failed(error.again());
     }
@@ -284,15 +284,20 @@ pub(super) fn send(
     let span = RequestSpan::of(&parts);
     let _entered = span.enter();
     if !policies.concern(&parts.method, grpc) {
-        return match submit(dispatch, &parts, body, &extra) {
-            Ok(exchange) => ResponseFuture::new(exchange, None, span.clone()),
+        return match submit(&dispatch, &parts, body, &extra) {
+            Ok(exchange) => {
+                let exchange = ExchangeFuture::new(dispatch, exchange);
+                ResponseFuture::new(exchange, None, span.clone())
+            }
             Err(error) => failed(error),
         };
     }
     let repeatable = body.repeatable();
-    match submit(dispatch, &parts, body, &extra) {
+    match submit(&dispatch, &parts, body, &extra) {
         Ok(exchange) => {
-            let follow_up = FollowUp::new(dispatch, parts, repeatable, extra, added);
+            policies.note_sent();
+            let follow_up = FollowUp::new(parts, repeatable, extra, added);
+            let exchange = ExchangeFuture::new(dispatch, exchange);
             ResponseFuture::new(exchange, Some(Box::new(follow_up)), span.clone())
         }
         Err(error) => failed(error),
@@ -305,7 +310,7 @@ fn submit(
     parts: &Parts,
     body: Body,
     extra: &RequestExtensions,
-) -> Result<ExchangeFuture, Error> {
+) -> Result<Arc<Exchange>, Error> {
     dispatch.settings.policies.check_scheme(&parts.uri)?;
     let (recent, settings) = (&dispatch.recent_origins, &dispatch.settings);
     let origin = recent.find(parts, extra.is_grpc, settings)?;
@@ -335,7 +340,7 @@ fn submit(
     request.total_until = extra.total_until;
     let exchange = Arc::clone(&request.exchange);
     dispatch.submit(now, request);
-    Ok(ExchangeFuture::new(Arc::clone(dispatch), exchange))
+    Ok(exchange)
 }
 
 /// Through a tunnel the origin would read them: they are the proxy's, and a setting.

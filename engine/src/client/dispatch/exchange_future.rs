@@ -34,6 +34,10 @@ impl ExchangeFuture {
         exchange.complete(Err(error));
         Self::new(dispatch, exchange)
     }
+    /// The client's pool and settings.
+    pub(in crate::client) fn dispatch(&self) -> &Arc<Dispatch> {
+        &self.dispatch
+    }
     /// Why the request waits now; `None`: it is on a connection, or has ended.
     pub(in crate::client) fn wait_reason(&self) -> Option<WaitReason> {
         self.dispatch.why_waits(&self.exchange)

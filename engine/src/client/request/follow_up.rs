@@ -4,8 +4,8 @@ use super::{RequestExtensions, submit};
 use crate::body::Body;
 use crate::client::dispatch::exchange_future::ExchangeFuture;
 use crate::client::dispatch::{Dispatch, random};
-use crate::client::settings::policy::Added;
-use crate::client::settings::policy::redirect::Redirected;
+use crate::client::settings::policy::redirect::{RedirectPolicy, Redirected};
+use crate::client::settings::policy::{Added, Policies};
 use crate::config::within;
 use crate::driver::timer::{Sleep, sleep, sleep_until};
 use crate::error::{Error, ErrorKind, Fault, Retry};
@@ -28,7 +28,6 @@ pub struct ResponseUrl(pub Uri);
 
 /// A request that may be followed by others, and how far it is.
 pub(super) struct FollowUp {
-    dispatch: Arc<Dispatch>,
     parts: Parts,
     /// `None`: it streams, and cannot be sent again.
     body: Option<Bytes>,
@@ -64,17 +63,12 @@ const DISCARDING_TIME_MAX: Duration = Duration::from_secs(1);
 impl FollowUp {
     /// For a request that has just been sent.
     pub(super) fn new(
-        dispatch: &Arc<Dispatch>,
         parts: Parts,
         body: Option<Bytes>,
         extra: RequestExtensions,
         added: Added,
     ) -> Self {
-        if let Some(retries) = &dispatch.settings.policies.retries {
-            retries.earn();
-        }
         Self {
-            dispatch: Arc::clone(dispatch),
             parts,
             body,
             extra,
@@ -92,13 +86,13 @@ impl FollowUp {
     /// ([`poll_next`](Self::poll_next)).
     pub(super) fn decide(
         &mut self,
+        policies: &Policies,
         outcome: Result<Response<Body>, Error>,
     ) -> Option<Result<Response<Body>, Error>> {
         if let Ok(response) = &outcome {
-            let policies = &self.dispatch.settings.policies;
             policies.keep_cookies(&self.parts.uri, response);
         }
-        if let Some(pause) = self.pause_before_repetition(&outcome) {
+        if let Some(pause) = self.pause_before_repetition(policies, &outcome) {
             self.repeated += 1;
             self.leave(outcome.ok(), pause);
             return None;
@@ -107,7 +101,7 @@ impl FollowUp {
             Ok(response) => response,
             Err(error) => return Some(Err(error.with_url(&self.parts.uri))),
         };
-        match self.redirected(&response) {
+        match self.redirected(&policies.redirects, &response) {
             Err(error) => return Some(Err(error.with_url(&self.parts.uri))),
             Ok(Some(redirected)) => {
                 if self.added.cookie {
@@ -126,7 +120,6 @@ impl FollowUp {
             let url = ResponseUrl(self.parts.uri.clone());
             response.extensions_mut().insert(url);
         }
-        let policies = &self.dispatch.settings.policies;
         let mut response = policies.decompress(&self.parts.method, response);
         // Nothing follows: the request is not needed any more.
         response.body_mut().set_url(mem::take(&mut self.parts.uri));
@@ -135,6 +128,7 @@ impl FollowUp {
     /// The exchange that follows.
     pub(super) fn poll_next(
         &mut self,
+        dispatch: &Arc<Dispatch>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<ExchangeFuture, Error>> {
         if let Some(until) = self.extra.total_until
@@ -156,24 +150,33 @@ impl FollowUp {
         {
             return Poll::Ready(Err(past_deadline().with_url(&self.parts.uri)));
         }
-        let policies = &self.dispatch.settings.policies;
+        let policies = &dispatch.settings.policies;
         if self.added.cookie {
             self.parts.headers.remove(COOKIE);
         }
         self.added = policies.add_cookies(&mut self.parts);
         let body = Body::full(self.body.clone().unwrap_or_default());
-        let submitted = submit(&self.dispatch, &self.parts, body, &self.extra);
-        Poll::Ready(submitted.map_err(|error| error.with_url(&self.parts.uri)))
+        Poll::Ready(match submit(dispatch, &self.parts, body, &self.extra) {
+            Ok(exchange) => Ok(ExchangeFuture::new(Arc::clone(dispatch), exchange)),
+            Err(error) => Err(error.with_url(&self.parts.uri)),
+        })
     }
 
-    fn pause_before_repetition(&self, outcome: &Result<Response<Body>, Error>) -> Option<Duration> {
-        let retries = self.dispatch.settings.policies.retries.as_ref()?;
+    fn pause_before_repetition(
+        &self,
+        policies: &Policies,
+        outcome: &Result<Response<Body>, Error>,
+    ) -> Option<Duration> {
+        let retries = policies.retries.as_ref()?;
         self.body.as_ref()?;
         let now = Instant::now();
         retries.pause(&self.parts.method, outcome, self.repeated, random(), now)
     }
-    fn redirected(&mut self, response: &Response<Body>) -> Result<Option<Redirected>, Error> {
-        let policy = &self.dispatch.settings.policies.redirects;
+    fn redirected(
+        &mut self,
+        policy: &RedirectPolicy,
+        response: &Response<Body>,
+    ) -> Result<Option<Redirected>, Error> {
         if !response.status().is_redirection() || !policy.follows() {
             return Ok(None);
         }

@@ -75,11 +75,12 @@ fn poll_outcome(
     loop {
         if follow_up.is_waiting() {
             let outcome = ready!(Pin::new(&mut *current).poll(cx));
-            if let Some(outcome) = follow_up.decide(outcome) {
+            let policies = &current.dispatch().settings.policies;
+            if let Some(outcome) = follow_up.decide(policies, outcome) {
                 return Poll::Ready(outcome);
             }
         }
-        match ready!(follow_up.poll_next(cx)) {
+        match ready!(follow_up.poll_next(current.dispatch(), cx)) {
             Ok(next) => *current = next,
             Err(error) => return Poll::Ready(Err(error)),
         }

@@ -93,6 +93,12 @@ impl Policies {
                 || self.has_cookies()
                 || !grpc && (self.redirects.follows() || self.decompresses))
     }
+    /// A request was sent for the first time.
+    pub(in crate::client) fn note_sent(&self) {
+        if let Some(retries) = &self.retries {
+            retries.earn();
+        }
+    }
     /// Adds the client's fields to a request, once. `grpc`: as of [`concern`](Self::concern).
     pub(in crate::client) fn add_fields(&self, parts: &mut Parts, grpc: bool) {
         for name in self.fields.keys() {
