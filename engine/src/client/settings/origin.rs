@@ -49,7 +49,10 @@ impl RecentOrigins {
         // No code panics while it holds the lock.
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let is = |entry: &&RecentOrigin| {
-            entry.scheme == *scheme && entry.authority == *authority && entry.is_grpc == is_grpc
+            // The comparison without case goes byte by byte.
+            let (theirs, ours) = (entry.authority.as_str(), authority.as_str());
+            let is_same = theirs.len() == ours.len() && (theirs == ours || entry.authority == ours);
+            is_same && entry.scheme == *scheme && entry.is_grpc == is_grpc
         };
         if let Some(entry) = entries.iter().find(is) {
             return Ok(Arc::clone(&entry.origin));

@@ -56,6 +56,10 @@ pub(in crate::client) fn uri_of(url: &str) -> Result<Uri, Error> {
 pub(in crate::client) fn uri_and_credentials_of(
     url: &str,
 ) -> Result<(Uri, Option<HeaderValue>), Error> {
+    // Most have no character of that kind anywhere: one look tells.
+    if !url.as_bytes().contains(&b'@') {
+        return uri_of(url).map(|uri| (uri, None));
+    }
     let authority = url.split_once(':').map_or("", |(_, rest)| rest);
     let authority = authority
         .trim_start_matches(['/', '\\'])
@@ -115,7 +119,8 @@ fn is_plain(url: &str) -> bool {
 /// Whether the standard leaves scheme, host and port as they are: it writes them in small letters, leaves the scheme's own
 /// port out, and turns short and long forms of addresses into one. They become the `host` field and the key of the pool.
 fn has_plain_authority(url: &str) -> bool {
-    let Some((scheme, rest)) = url.split_once("://") else {
+    // By bytes, all of which are ASCII here: the searches for characters and texts of `str` cost several times as much.
+    let Some((scheme, rest)) = split_at_scheme(url) else {
         // WHATWG: slashes behind the scheme may be missing.
         return !["http:", "https:"].iter().any(|scheme| {
             url.get(..scheme.len())
@@ -125,22 +130,41 @@ fn has_plain_authority(url: &str) -> bool {
     if rest.starts_with('/') {
         return false;
     }
-    let authority = rest.split(['/', '?']).next().unwrap_or(rest);
-    let (host, port) = match authority.split_once(':') {
-        Some((host, port)) => (host, Some(port)),
+    let (rest, scheme) = (rest.as_bytes(), scheme.as_bytes());
+    let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?'));
+    let authority = &rest[..end.unwrap_or(rest.len())];
+    let (host, port) = match authority.iter().position(|&byte| byte == b':') {
+        Some(at) => (&authority[..at], Some(&authority[at + 1..])),
         None => (authority, None),
     };
-    let is_small = |text: &str| !text.bytes().any(|byte| byte.is_ascii_uppercase());
-    let is_plain_port = |port: &str| match (scheme, port) {
-        ("http", "80") | ("https", "443") => false,
-        _ => !port.is_empty() && !port.starts_with('0'),
+    let is_small = |text: &[u8]| !text.iter().any(u8::is_ascii_uppercase);
+    let is_plain_port = |port: &[u8]| match (scheme, port) {
+        (b"http", b"80") | (b"https", b"443") => false,
+        _ => port.first().is_some_and(|&digit| digit != b'0'),
     };
     // WHATWG: a host whose last label is a number is an IPv4 address.
-    let label = host.trim_end_matches('.').rsplit('.').next();
-    let ends_in_digit = label.is_some_and(|label| label.starts_with(|c: char| c.is_ascii_digit()));
-    let is_plain_host = !host.starts_with('[') && !host.contains('%') && is_small(host);
-    let is_plain_host = is_plain_host && (!ends_in_digit || host.parse::<Ipv4Addr>().is_ok());
+    let dots = host.iter().rev().take_while(|&&byte| byte == b'.').count();
+    let labels = &host[..host.len() - dots];
+    let last = labels.iter().rposition(|&byte| byte == b'.');
+    let label = labels.get(last.map_or(0, |dot| dot + 1));
+    let ends_in_digit = label.is_some_and(u8::is_ascii_digit);
+    let is_plain_host = !host.starts_with(b"[") && !host.contains(&b'%') && is_small(host);
+    let is_plain_host = is_plain_host && (!ends_in_digit || is_ipv4(host));
     is_plain_host && is_small(scheme) && port.is_none_or(is_plain_port)
+}
+
+/// Splits a URL at the first `://`.
+fn split_at_scheme(url: &str) -> Option<(&str, &str)> {
+    let colon = url.bytes().position(|byte| byte == b':')?;
+    let (scheme, rest) = url.split_at(colon);
+    match rest.strip_prefix("://") {
+        Some(rest) => Some((scheme, rest)),
+        None => url.split_once("://"),
+    }
+}
+
+fn is_ipv4(host: &[u8]) -> bool {
+    str::from_utf8(host).is_ok_and(|host| host.parse::<Ipv4Addr>().is_ok())
 }
 
 /// `%2e` counts as a dot in a path.
