@@ -59,7 +59,10 @@ pub struct RequestBuilder {
 
 impl RequestBuilder {
     pub(super) fn new(dispatch: Arc<Dispatch>, method: Method, url: &str) -> Self {
-        let parts = url::uri_and_credentials_of(url).map(|(uri, credentials)| {
+        let known = dispatch.recent_origins.uri_of(url);
+        let known = known.map(|uri| Ok((uri, None)));
+        let parsed = known.unwrap_or_else(|| url::uri_and_credentials_of(url));
+        let parts = parsed.map(|(uri, credentials)| {
             let (mut parts, ()) = Request::new(()).into_parts();
             parts.method = method;
             parts.uri = uri;

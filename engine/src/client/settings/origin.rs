@@ -1,11 +1,12 @@
 //! The origin of a request: the pool's key, from its URL and the client's settings.
 
 use super::Settings;
+use super::url;
 use crate::error::Error;
 use crate::tunnel::upgrade::Protocol;
 use http::Method;
 use http::request::Parts;
-use http::uri::{Authority, Scheme as SchemeText};
+use http::uri::{Authority, Scheme as SchemeText, Uri};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use trunkline_core::pool::{Origin, Protocols, Scheme};
@@ -23,6 +24,8 @@ struct RecentOrigin {
     authority: Authority,
     /// Its requests are gRPC's.
     is_grpc: bool,
+    /// Scheme and authority stand in a URL as they are sent.
+    is_plain: bool,
     origin: Arc<Origin>,
 }
 
@@ -65,9 +68,27 @@ impl RecentOrigins {
             scheme: scheme.clone(),
             authority: authority.clone(),
             is_grpc,
+            is_plain: url::is_plain(&format!("{scheme}://{authority}/")),
             origin: Arc::clone(&origin),
         });
         Ok(origin)
+    }
+    /// The URI of a URL at one of these origins, if all of it is sent as it is: a URL of an origin that was asked
+    /// before is parsed from its path on. `None`: it has to be parsed whole.
+    pub(in crate::client) fn uri_of(&self, url: &str) -> Option<Uri> {
+        let (scheme, authority, target) = {
+            // No code panics while it holds the lock.
+            let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut plain = entries.iter().filter(|entry| entry.is_plain);
+            plain.find_map(|entry| {
+                let rest = url.strip_prefix(entry.scheme.as_str())?;
+                let rest = rest.strip_prefix("://")?;
+                let target = rest.strip_prefix(entry.authority.as_str())?;
+                let is_path = target.starts_with('/');
+                is_path.then(|| (entry.scheme.clone(), entry.authority.clone(), target))
+            })?
+        };
+        url::uri_at(scheme, authority, target)
     }
 }
 
@@ -142,3 +163,7 @@ fn any_origin_of(parts: &Parts, is_grpc: bool, settings: &Settings) -> Result<Or
     settings.route.complete(&mut origin);
     Ok(origin)
 }
+
+#[cfg(test)]
+#[path = "origin_test.rs"]
+mod origin_test;

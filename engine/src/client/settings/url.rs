@@ -14,6 +14,7 @@ use whatwg as standard;
 use crate::error::Error;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use http::uri::{self, Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
 use std::error;
@@ -46,6 +47,21 @@ pub(in crate::client) fn uri_of(url: &str) -> Result<Uri, Error> {
     let uri = standard::normalized(url).map_err(unparsed)?.parse::<Uri>();
     uri.map_err(|error| unparsed(error.into()))
 }
+
+/// The URI of `target`, which begins with a slash, at an origin; `None`: it would be sent in another form.
+pub(in crate::client) fn uri_at(scheme: Scheme, authority: Authority, target: &str) -> Option<Uri> {
+    if target.len() > TARGET_BYTES_MAX || !has_plain_characters(target.as_bytes()) {
+        return None;
+    }
+    let mut parts = uri::Parts::default();
+    parts.scheme = Some(scheme);
+    parts.authority = Some(authority);
+    parts.path_and_query = Some(PathAndQuery::try_from(target).ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+/// A longer target is parsed with its URL, which knows how long that may be.
+const TARGET_BYTES_MAX: usize = 8 * 1024;
 
 /// The URI of a URL without the user and password before its host, and these as an `authorization` of the
 /// scheme Basic (RFC 7617), as curl and browsers take them. They are not in the URI that is sent (RFC 9110
@@ -102,8 +118,12 @@ pub(in crate::client) fn joined(base: &str, reference: &str) -> Result<String, B
 
 /// Whether the standard's parser would change nothing that matters: most URLs are plain, and that
 /// parser allocates.
-fn is_plain(url: &str) -> bool {
-    let bytes = url.as_bytes();
+pub(super) fn is_plain(url: &str) -> bool {
+    has_plain_characters(url.as_bytes()) && has_plain_authority(url)
+}
+
+/// Whether no character is encoded, and no segment is one of dots.
+fn has_plain_characters(bytes: &[u8]) -> bool {
     let mut dots = false;
     for (index, &byte) in bytes.iter().enumerate() {
         match CHARACTERS[usize::from(byte)] {
@@ -113,7 +133,7 @@ fn is_plain(url: &str) -> bool {
             Character::Percent => dots |= is_encoded_dot(&bytes[index..]),
         }
     }
-    !dots && has_plain_authority(url)
+    !dots
 }
 
 /// Whether the standard leaves scheme, host and port as they are: it writes them in small letters, leaves the scheme's own
