@@ -17,6 +17,17 @@ impl Framing {
     /// The next bytes of the body.
     pub(super) fn advance(&mut self, mut bytes: &[u8]) {
         while let Some((&first, rest)) = bytes.split_first() {
+            if self.prefix == 0
+                && let Some((&[_, a, b, c, d], rest)) = bytes.split_first_chunk()
+            {
+                // Small messages come many in one piece, and each begins with its whole prefix.
+                let length = u32::from_be_bytes([a, b, c, d]);
+                let taken = rest.len().min(length as usize);
+                self.left = length - taken as u32;
+                bytes = &rest[taken..];
+                self.prefix = if self.left == 0 { 0 } else { PREFIX_BYTES };
+                continue;
+            }
             if self.prefix < PREFIX_BYTES {
                 // The first byte is the flag.
                 if self.prefix > 0 {
