@@ -90,6 +90,47 @@ fn the_second_goaway_does_not_wait_for_ever() {
 }
 
 #[test]
+fn a_server_drains_a_connection_that_its_client_has_left_once_nothing_is_open() {
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::server(cut);
+        rig.sends(&headers(1, GET, true));
+        rig.request(1);
+        rig.sends(&goaway(0, H2Code::NO_ERROR));
+        rig.is_quiet("its request is still open");
+        rig.sends(&headers(3, GET, true));
+        rig.request(3);
+        rig.respond(1, &[], true);
+        assert_eq!(rig.frames().len(), 1, "the response alone");
+        rig.respond(3, &[], true);
+        let frames = rig.frames();
+        let kinds: Vec<_> = frames.iter().map(|frame| frame.kind).collect();
+        assert_eq!(kinds, [kind::HEADERS, kind::GOAWAY, kind::PING]);
+        assert!(!rig.conn.is_closed(), "a request may be on its way");
+        rig.sends(&pong(&frames[2].payload));
+        let last = rig.expects(kind::GOAWAY, 0, "none was");
+        assert_eq!((last.number(), last.code()), (3, H2Code::NO_ERROR));
+        assert!(matches!(rig.event(), Some(Event::Closed(Closed::Drained))));
+    });
+}
+
+#[test]
+fn a_request_behind_the_goaway_of_an_idle_client_is_served() {
+    however_it_is_cut(|cut| {
+        let mut rig = Rig::server(cut);
+        let mut bytes = goaway(0, H2Code::NO_ERROR);
+        bytes.extend(headers(1, GET, true));
+        rig.sends(&bytes);
+        rig.request(1);
+        rig.respond(1, &[], true);
+        rig.frames();
+        rig.waits(Duration::from_secs(1));
+        let last = rig.expects(kind::GOAWAY, 0, "the client does not answer the PING");
+        assert_eq!(last.number(), 1);
+        assert!(rig.conn.is_closed());
+    });
+}
+
+#[test]
 fn a_client_resets_what_the_server_will_not_process() {
     however_it_is_cut(|cut| {
         let mut rig = Rig::client(cut);

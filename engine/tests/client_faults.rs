@@ -99,6 +99,27 @@ fn what_a_goaway_leaves_unprocessed_is_sent_on_another_connection() {
 }
 
 #[test]
+fn a_connection_that_its_server_has_left_ends_once_nothing_is_open() {
+    run(async {
+        let (url, peer) = frames::scripted(|mut peer| {
+            let stream = peer.receives_request();
+            peer.answers_in_part(stream);
+            peer.goes_away(stream);
+            peer.ends(stream);
+            peer.receives_more()
+        });
+        let client = Client::builder()
+            .protocols(Protocols::H2Only)
+            .idle_timeout(None)
+            .build()
+            .unwrap();
+        let response = client.get(url).send().await.unwrap();
+        assert_eq!(response.into_body().text().await.unwrap(), "a part");
+        assert_eq!(finished(peer).await, Received::End);
+    });
+}
+
+#[test]
 fn a_request_that_may_have_been_processed_is_not_sent_again() {
     run(async {
         let (url, peers) = frames::listen();

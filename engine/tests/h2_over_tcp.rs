@@ -10,7 +10,7 @@ use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use std::time::Duration;
 use trunkline::upgrade::Protocol;
-use trunkline::{Body, Running, Server, ServerConfig};
+use trunkline::{Body, Running, Server, ServerConfig, Timeouts};
 
 fn hello() -> Running {
     Server::bind("127.0.0.1:0")
@@ -151,6 +151,22 @@ fn a_drain_says_goaway_twice_and_answers_what_came_between() {
     assert_eq!(peer.receives(kind::DATA).payload, b"hi");
     drop(peer);
     assert_eq!(draining.join().unwrap().cut, 0);
+}
+
+#[test]
+fn a_connection_that_its_client_has_left_ends_without_waiting_for_its_idle_time() {
+    let timeouts = Timeouts::default().with_idle(None);
+    let config = ServerConfig::default().with_timeouts(timeouts);
+    let handler = service(async |_| Response::new(Full::new(Bytes::from("hi"))));
+    let server = Server::bind("127.0.0.1:0").config(config);
+    let running = server.serve(handler).unwrap();
+    let mut peer = FramePeer::connect(running.local_addr());
+    peer.sends(&Frame::new(kind::HEADERS, 0x5, 1, GET));
+    assert_eq!(peer.receives(kind::DATA).payload, b"hi");
+    peer.sends(&Frame::new(kind::GOAWAY, 0, 0, &[0; 8]));
+    let ping = peer.receives(kind::PING);
+    peer.sends(&Frame::new(kind::PING, 0x1, 0, &ping.payload));
+    peer.receives_the_end();
 }
 
 #[test]

@@ -153,6 +153,12 @@ impl Drain {
     pub(crate) fn takes_exchanges(&self) -> bool {
         self.ours == OurDrain::No && !self.has_peer_goaway()
     }
+    /// Server: whether the client has left and our own drain has not begun. Its requests that are open are served, and
+    /// so are those that it still sends before the last of them ends.
+    pub(crate) fn is_left(&self, side: Side) -> bool {
+        let goes_on = matches!(self.ours, OurDrain::No | OurDrain::Warned);
+        side == Side::Server && goes_on && self.has_peer_goaway()
+    }
     /// The end of a connection without open exchanges, if it is to end.
     pub(crate) fn end(&self, side: Side) -> Option<Closed> {
         match (self.ours, side) {
