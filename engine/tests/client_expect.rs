@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trunkline::client::{Client, ClientTimeouts, Protocols};
 use trunkline::{Body, ErrorKind};
+use trunkline_core::error::H2Code;
 
 /// Longer than any of these tests may take.
 const FOR_EVER: Option<Duration> = Some(Duration::from_secs(3600));
@@ -131,6 +132,40 @@ fn a_body_that_the_peer_declines_is_never_sent() {
         assert_eq!(post(&client, &url).await.unwrap().status(), 413);
         assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
         assert_eq!(client.totals().connections, 1);
+        finished(peer).await;
+    });
+}
+
+/// As servers of hyper do whose handlers do not read: RFC 9113 section 8.1.
+#[test]
+fn a_success_whose_stream_is_reset_in_the_same_read_is_the_response() {
+    run(async {
+        let (url, peer) = frames::scripted(move |mut peer| {
+            let stream = peer.receives_request();
+            peer.resets_behind(&[0x88], true, stream, 0);
+            let next = peer.receives_request();
+            peer.answers(next);
+        });
+        let client = client(Protocols::H2Only, FOR_EVER);
+        let response = post(&client, &url).await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.into_body().text().await.unwrap(), "");
+        assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
+        finished(peer).await;
+    });
+}
+
+#[test]
+fn a_reset_in_the_same_read_as_the_100_is_the_error() {
+    run(async {
+        let (url, peer) = frames::scripted(move |mut peer| {
+            let stream = peer.receives_request();
+            peer.resets_behind(b"\x08\x03100", false, stream, 11);
+        });
+        let client = client(Protocols::H2Only, FOR_EVER);
+        let error = post(&client, &url).await.unwrap_err();
+        let reset = ErrorKind::StreamReset(H2Code::ENHANCE_YOUR_CALM);
+        assert_eq!(error.kind(), reset, "{error:?}");
         finished(peer).await;
     });
 }

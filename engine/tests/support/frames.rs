@@ -89,6 +89,12 @@ impl FramePeer {
     pub(crate) fn resets(&mut self, stream: u32, code: u32) {
         self.sends(3, 0, stream, &code.to_be_bytes());
     }
+    /// HEADERS with this block, and RST_STREAM in the same write.
+    pub(crate) fn resets_behind(&mut self, block: &[u8], ends: bool, stream: u32, code: u32) {
+        let head = frame(1, 0x4 | u8::from(ends), stream, block);
+        let reset = frame(3, 0, stream, &code.to_be_bytes());
+        self.socket.write_all(&[head, reset].concat()).unwrap();
+    }
     /// 100, as a literal (RFC 7541 section 6.2.2): ":status" is index 8.
     pub(crate) fn invites(&mut self, stream: u32) {
         self.sends(1, 0x4, stream, b"\x08\x03100");
@@ -236,13 +242,17 @@ impl FramePeer {
         }
     }
     fn sends(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
-        let mut frame = (payload.len() as u32).to_be_bytes()[1..].to_vec();
-        frame.extend_from_slice(&[kind, flags]);
-        frame.extend_from_slice(&stream.to_be_bytes());
-        frame.extend_from_slice(payload);
         // A client that has left already says so when it is listened to.
-        let _ = self.socket.write_all(&frame);
+        let _ = self.socket.write_all(&frame(kind, flags, stream, payload));
     }
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let mut frame = (payload.len() as u32).to_be_bytes()[1..].to_vec();
+    frame.extend_from_slice(&[kind, flags]);
+    frame.extend_from_slice(&stream.to_be_bytes());
+    frame.extend_from_slice(payload);
+    frame
 }
 
 /// Waits for a scripted peer without stopping the client's tasks.

@@ -12,17 +12,23 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
-use trunkline_core::error::H2Code;
+use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::StreamId;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// A body that is all there: the machine holds it by reference until the peer takes it.
     pub(super) fn send_whole(&mut self, now: Instant, slot: u32, bytes: Bytes) {
-        if let Some(entry) = self.slots.get(slot) {
-            let sent = self.io.machine.send_body(now, entry.stream, bytes, true);
-            if let Err(misuse) = sent {
-                self.fail_upload(now, slot, Error::misuse(misuse));
+        let Some(entry) = self.slots.get_mut(slot) else {
+            return;
+        };
+        match self.io.machine.send_body(now, entry.stream, bytes, true) {
+            Ok(()) => {}
+            // The peer has ended the stream or the connection behind the 100 or the head that let the body go. That
+            // end is an event of its own, and it settles the exchange.
+            Err(Misuse::StreamNotOpen | Misuse::ConnectionClosed) => {
+                entry.upload = Upload::Stopped;
             }
+            Err(misuse) => self.fail_upload(now, slot, Error::misuse(misuse)),
         }
     }
 
