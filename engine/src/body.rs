@@ -137,7 +137,7 @@ impl Body {
         }
     }
     /// A body of ours, whose errors are given out as they are.
-    #[cfg(feature = "decompression")]
+    #[cfg(any(feature = "decompression", feature = "tonic"))]
     pub(crate) fn of_ours<B>(body: B) -> Self
     where
         B: http_body::Body<Data = Bytes, Error = Error> + Send + 'static,

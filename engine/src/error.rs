@@ -332,6 +332,11 @@ impl Error {
         self.source = Some(source.into().into());
         self
     }
+    /// The cause, for another one above it.
+    #[cfg(feature = "tonic")]
+    pub(crate) fn take_source(&mut self) -> Option<Arc<dyn error::Error + Send + Sync>> {
+        self.source.take()
+    }
     /// Names a cause that others have too.
     #[must_use]
     pub(crate) fn with_shared_source(

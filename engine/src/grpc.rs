@@ -6,6 +6,7 @@
 
 mod client;
 mod framing;
+mod request_body;
 mod timeout;
 
 pub use client::GrpcClient;
@@ -19,6 +20,7 @@ use http::header::{CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use pin_project_lite::pin_project;
+use request_body::with_statuses;
 use std::error::Error as StdError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -53,6 +55,9 @@ impl From<Error> for Status {
 /// application ("Status codes and their use in gRPC"), and their text stays at the server. So are panics of the service or
 /// of its body; the messages before one arrive.
 ///
+/// An error of the request's body has its status as its cause, where tonic looks for it: a method that reads messages sees
+/// CANCELLED when its client has cancelled the call.
+///
 /// Requests without a content-type of gRPC, to routes beside those of gRPC, pass as they are.
 ///
 /// ```no_run
@@ -75,6 +80,7 @@ impl<S, R, B> Service<Request<R>> for WithDeadlines<S>
 where
     S: Service<Request<R>, Response = Response<B>>,
     S::Error: Into<BoxError>,
+    R: 'static,
     B: http_body::Body,
     B::Error: Into<BoxError>,
 {
@@ -86,9 +92,12 @@ where
         self.service.poll_ready(cx).map_err(status_of)
     }
     fn call(&mut self, request: Request<R>) -> Self::Future {
-        let (deadline, side) = match is_grpc(request.headers()) {
-            true => (deadline_of(request.headers()), Side::Server),
-            false => (None, Side::Plain),
+        let (deadline, side, request) = match is_grpc(request.headers()) {
+            true => {
+                let deadline = deadline_of(request.headers());
+                (deadline, Side::Server, with_statuses(request))
+            }
+            false => (None, Side::Plain, request),
         };
         GrpcCall {
             call: self.service.call(request),

@@ -37,6 +37,7 @@ mod ends;
 mod forwarding;
 mod grpc_client;
 mod grpc_malformed;
+mod grpc_server;
 mod grpc_unprocessed;
 mod grpc_unprocessed_http3;
 mod h1_over_tcp;
