@@ -17,7 +17,7 @@ use std::io::Write;
 use trunkline_core::error::{Misuse, Violation};
 use trunkline_core::http::{FieldName, Fields, RequestHead, ResponseHead, Token, Version};
 
-/// What a head depends on beside its request.
+/// The conditions of a head beside its request.
 #[derive(Clone, Copy, Default)]
 pub(in crate::client) struct Beside {
     /// It goes to a proxy that forwards it.

@@ -45,7 +45,10 @@ const ENGINE: &[(&str, &[&str])] = &[
             "file",
         ],
     ),
-    ("engine/src/grpc", &["timeout", "framing", "client"]),
+    (
+        "engine/src/grpc",
+        &["timeout", "framing", "request_body", "client"],
+    ),
     ("engine/src/tunnel", &["datagrams", "capsules", "upgrade"]),
     ("engine/src/tunnel/upgrade/hyper", &["either", "call"]),
     (
