@@ -288,6 +288,20 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     this.$plan()
   }
 
+  /** A write for each of many streams that end in one turn would find nothing to write. */
+  $watchReceived (stream: ClientHttp2Stream): void {
+    if (this.$machine?.isOver !== false) return
+    this.$ending.push(stream)
+    this.$endLater()
+  }
+
+  /** Readers of a body have its end first. */
+  private $endLater (): void {
+    if (this.$isEnding) return
+    this.$isEnding = true
+    setImmediate(this.$endStreams)
+  }
+
   $watchSent (stream: ClientHttp2Stream): void {
     this.$sending.push(stream)
     this.$plan()
@@ -304,11 +318,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   private $afterWrite (): void {
     this.$lateResets.onWritten()
     if (this.$sending.length > 0) this.$sending = this.$sending.filter(stream => !stream.$settleSent())
-    if (this.$ending.length > 0 && !this.$isEnding) {
-      this.$isEnding = true
-      // Readers of a body have its end first.
-      setImmediate(this.$endStreams)
-    }
+    if (this.$ending.length > 0) this.$endLater()
     if (this.$waiting.length > 0) this.$openWaiting()
   }
 

@@ -50,6 +50,8 @@ export interface StreamOwner {
   $planBody: (stream: ClientHttp2Stream) => void
   /** Both sides of a stream may have ended: after the next write. */
   $watchEnd: (stream: ClientHttp2Stream) => void
+  /** As `$watchEnd`, where nothing is left to be written but what is planned. */
+  $watchReceived: (stream: ClientHttp2Stream) => void
   $watchSent: (stream: ClientHttp2Stream) => void
   $refresh: () => void
   /** Whether a header block is longer than its user, or nghttp2, lets it be. */
@@ -383,7 +385,7 @@ export class ClientHttp2Stream extends Duplex {
   private $onEnd (): void {
     this.$isReceived = true
     this.$inContext(() => { this.push(null) })
-    if (this.$isFinished) this.$owner?.$watchEnd(this)
+    if (this.$isFinished) this.$owner?.$watchReceived(this)
   }
 
   /** The peer has ended the session with `error`, which is none of a stream that is whole and read to its end: a reader that
