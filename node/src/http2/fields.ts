@@ -34,6 +34,8 @@ export interface Name {
   readonly isSingle: boolean
   /** The last value that was looked at and was good: most come again and again. */
   good: string
+  /** The field of that value with a zero behind its name and its value; empty: not made yet. */
+  goodText: string
 }
 
 /** Throws where no message has a field of this name. */
@@ -43,7 +45,7 @@ export const nameOf = remembering((key: string): Name => {
   if (isPseudo && !PSEUDO.has(lower)) throw invalidPseudoHeader(lower)
   if (!isPseudo && BAD_NAME.test(lower)) throw invalidToken('Header name', lower)
   if (OF_CONNECTIONS.has(lower)) throw connectionHeader(lower)
-  return { lower, isPseudo, isSingle: SINGLE.has(lower), good: '' }
+  return { lower, isPseudo, isSingle: SINGLE.has(lower), good: '', goodText: '' }
 })
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
@@ -66,22 +68,34 @@ function sendable (value: string): string | undefined {
   return BAD_VALUE.test(bytes) ? undefined : bytes
 }
 
-/** A field as a machine reads it, its name and its value; empty: it is left out. Throws where the field cannot have the value. */
-export function fieldText (name: Name, given: string, isHidden: boolean): string {
+/** Makes a value the good one of its name; false: the field is left out. Throws where the field cannot have the value. */
+function keepGood (name: Name, given: string): boolean {
   let value = trimmed(given)
-  if (name.good !== value) {
-    if (BAD_VALUE.test(value)) {
-      const bytes = sendable(value)
-      if (bytes === undefined) {
-        warnLeftOut(name.lower)
-        return ''
-      }
-      value = bytes
+  if (name.good === value) return true
+  if (BAD_VALUE.test(value)) {
+    const bytes = sendable(value)
+    if (bytes === undefined) {
+      warnLeftOut(name.lower)
+      return false
     }
-    if (name.lower === 'te' && value !== 'trailers') throw connectionHeader('te')
-    name.good = value
+    value = bytes
   }
-  return `${isHidden ? SENSITIVE : ''}${name.lower}\0${value}`
+  if (name.lower === 'te' && value !== 'trailers') throw connectionHeader('te')
+  name.good = value
+  name.goodText = ''
+  return true
+}
+
+/** A field as a machine reads it, its name and its value; empty: it is left out. Throws where the field cannot have the value. */
+function fieldText (name: Name, given: string, isHidden: boolean): string {
+  return keepGood(name, given) ? `${isHidden ? SENSITIVE : ''}${name.lower}\0${name.good}` : ''
+}
+
+/** As `fieldText`, with a zero behind it: one text for a value that comes again. */
+export function endedFieldText (name: Name, given: string, isHidden: boolean): string {
+  if (!keepGood(name, given)) return ''
+  if (name.goodText === '') name.goodText = `${name.lower}\0${name.good}\0`
+  return isHidden ? SENSITIVE + name.goodText : name.goodText
 }
 
 /** `text` with one more field. */

@@ -71,7 +71,7 @@ function bytesOf (chunk: Buffer | string, encoding: BufferEncoding): Buffer {
 export class ClientHttp2Stream extends Duplex {
   private $streamId: number | undefined
   private $owner: StreamOwner | undefined
-  private $sentHead: Headers | (() => Headers) | undefined
+  private $sentHead: Headers | undefined
   private $trailersSent: Headers | undefined
   private $code = NO_ERROR
   /** `close` was called, or the stream was reset. */
@@ -107,7 +107,6 @@ export class ClientHttp2Stream extends Duplex {
   constructor (owner: StreamOwner, readonly $head: OutgoingHead, options: { waitForTrailers?: boolean }) {
     super({ allowHalfOpen: true, autoDestroy: false, decodeStrings: false })
     this.$owner = owner
-    this.$sentHead = $head.sent
     this.$waitsForTrailers = options.waitForTrailers === true
     // Bytes written before the stream has begun go with its first bytes.
     this.cork()
@@ -122,10 +121,7 @@ export class ClientHttp2Stream extends Duplex {
   get headRequest (): boolean { return false }
   get sentTrailers (): Headers | undefined { return this.$trailersSent }
   get bufferSize (): number { return this.writableLength }
-  get sentHeaders (): Headers | undefined {
-    if (typeof this.$sentHead === 'function') this.$sentHead = this.$sentHead() as Headers
-    return this.$sentHead
-  }
+  get sentHeaders (): Headers | undefined { return (this.$sentHead ??= this.$head.sent()) }
 
   get state (): object {
     if (this.destroyed || this.$streamId === undefined) return {}
