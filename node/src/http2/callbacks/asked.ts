@@ -3,9 +3,11 @@
 
 import { AsyncResource } from 'node:async_hooks'
 
+const BY_HAND = { requireManualDestroy: true }
+
 /** `call` in the async context of now, to be called once. */
 export function asked<A extends unknown[]> (type: 'HTTP2PING' | 'HTTP2SETTINGS' | 'SHUTDOWNWRAP' | 'WRITEWRAP', call: (...given: A) => void): (...given: A) => void {
-  const resource = new AsyncResource(type, { requireManualDestroy: true })
+  const resource = new AsyncResource(type, BY_HAND)
   return (...given) => {
     try {
       resource.runInAsyncScope(call, undefined, ...given)

@@ -18,9 +18,11 @@ function joined (pieces: Buffer[]): Buffer[] {
   return [Buffer.concat(pieces)]
 }
 
+const NONE: Buffer[] = []
+
 export class PendingWrite {
   /** Pieces that are written to the machine at the end of this turn. */
-  private pieces: Buffer[] = []
+  private pieces = NONE
   /** Their sum as the stream counts it: characters where texts were written. */
   length = 0
   private done: Done | undefined
@@ -38,7 +40,7 @@ export class PendingWrite {
   /** Gives the pieces of this turn to the machine; whether it has room for more, undefined: it has refused one. `isLast`: the end goes with them. */
   send (machine: Machine, stream: number, isLast: boolean): boolean | undefined {
     const pieces = joined(this.pieces)
-    this.pieces = []
+    this.pieces = NONE
     let hasRoom: boolean | undefined = true
     for (let at = 0; at < pieces.length && hasRoom !== undefined; at++) hasRoom = machine.send(stream, pieces[at]!, isLast && at === pieces.length - 1)
     return hasRoom
@@ -62,7 +64,7 @@ export class PendingWrite {
 
   /** It goes no further. */
   drop (error: Error | null): void {
-    this.pieces = []
+    this.pieces = NONE
     this.settle(error)
   }
 }

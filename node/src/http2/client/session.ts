@@ -75,6 +75,11 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     this.$isEnding = false
     this.$ending = this.$ending.filter(stream => !stream.destroyed && !stream.$endIfOver())
   }
+  private $isForgetting = false
+  private readonly $forgotten = (): void => {
+    this.$isForgetting = false
+    this.$maybeDestroy()
+  }
   private readonly $lateResets = new LateResets(streams => {
     for (const stream of streams) this.$machine?.reset(stream, NO_ERROR)
     this.$plan()
@@ -282,7 +287,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   $resetStream (stream: number, code: number): void {
     if (code !== NO_ERROR || !this.$lateResets.keep(stream)) this.$machine?.reset(stream, code)
   }
-  $planBody (stream: ClientHttp2Stream): void { this.$carrier?.planFirst(() => { stream.$flushBody() }) }
+  $planBody (stream: ClientHttp2Stream): void { this.$carrier?.planBody(stream) }
   $watchEnd (stream: ClientHttp2Stream): void {
     this.$ending.push(stream)
     this.$plan()
@@ -310,7 +315,9 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   $forget (stream: ClientHttp2Stream): void {
     if (stream.id === undefined) this.$pendingStreams.delete(stream)
     else this.$streams.delete(stream.id)
-    setImmediate(() => { this.$maybeDestroy() })
+    if (this.$isForgetting) return
+    this.$isForgetting = true
+    setImmediate(this.$forgotten)
   }
 
   $dropOrigin (origin: string): void { if (this.$isEncrypted === true) this.$theOrigins().delete(origin) }

@@ -2,13 +2,23 @@
 // is written once per turn, as far as the stream takes it.
 
 import type { Duplex } from 'node:stream'
-import { apart } from '../../channel/ring'
 import { Machine, type MachineEvents } from './machines'
 
 /** Bytes that wait for a stream that takes none, from which nothing more is read of it. */
 const WAITING_BYTES_MAX = 256 * 1024
 /** The longest time of a timer of Node.js, in ms. */
 const TIME_MS_MAX = 2 ** 31 - 1
+
+/** A stream whose pieces of a turn go to the machine together. */
+interface ClientBody { $flushBody: () => void }
+/** An exception of one is uncaught, and keeps no other from its flush. */
+function flushApart (body: ClientBody): void {
+  try {
+    body.$flushBody()
+  } catch (error) {
+    process.nextTick(() => { throw error })
+  }
+}
 
 export class SocketLink {
   readonly machine: Machine
@@ -18,8 +28,8 @@ export class SocketLink {
   private timer: NodeJS.Timeout | undefined
   /** When the timer fires, by `performance.now`. */
   private due = 0
-  /** Called before what the machine has is written. */
-  private before: (() => void)[] = []
+  /** Bodies that give their pieces to the machine before what it has is written. */
+  private before: ClientBody[] = []
   private readonly planned = (): void => { this.isPlanned = false; this.flush() }
   private isGathering = false
   private readonly gathered = (): void => { this.isGathering = false; this.deliver() }
@@ -44,17 +54,17 @@ export class SocketLink {
     process.nextTick(this.planned)
   }
 
-  /** `call` is to be called at the end of this turn, before the rest is written. */
-  planFirst (call: () => void): void {
-    this.before.push(call)
+  /** `body` is to be flushed at the end of this turn, before the rest is written. */
+  planBody (body: ClientBody): void {
+    this.before.push(body)
     this.plan()
   }
 
   private flush (): void {
-    const calls = this.before
-    if (calls.length > 0) {
+    const bodies = this.before
+    if (bodies.length > 0) {
       this.before = []
-      for (const call of calls) apart(call)
+      for (const body of bodies) flushApart(body)
       return this.gather()
     }
     this.deliver()

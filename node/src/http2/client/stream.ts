@@ -64,6 +64,8 @@ export interface StreamOwner {
   $dropOrigin: (origin: string) => void
 }
 
+function maybeDestroy (this: ClientHttp2Stream): void { this.$maybeDestroy() }
+
 function bytesOf (chunk: Buffer | string, encoding: BufferEncoding): Buffer {
   return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
 }
@@ -88,6 +90,8 @@ export class ClientHttp2Stream extends Duplex {
   endAfterHeaders = false
   /** The machine was asked to reset it. */
   private $isReset = false
+  /** The machine has it no longer. */
+  private $isUnheld = false
   /** Frames that came in the same read as that are not reported. */
   private $leavesRest = false
   /** Our side has ended for the machine. */
@@ -272,7 +276,7 @@ export class ClientHttp2Stream extends Duplex {
   }
 
   private $finalized (done: Done): void {
-    this.once('finish', () => { this.$maybeDestroy() })
+    this.once('finish', maybeDestroy)
     done()
     showWhole(this)
   }
@@ -399,6 +403,7 @@ export class ClientHttp2Stream extends Duplex {
   /** Whether both sides have ended, and the machine has sent all. */
   $endIfOver (): boolean {
     if (this.$streamId === undefined || this.$owner?.$machine?.holds(this.$streamId) === true) return false
+    this.$isUnheld = true
     this.$onStreamClosed(NO_ERROR, false)
     return true
   }
@@ -415,7 +420,8 @@ export class ClientHttp2Stream extends Duplex {
         return
       }
       // Bytes that were received before a reset in order are still read.
-      this.on('end', () => { if (byPeer) this.destroy(); else this.$maybeDestroy() })
+      if (byPeer) this.on('end', () => { this.destroy() })
+      else this.on('end', maybeDestroy)
       this.push(null)
       this.read(0)
     })
@@ -481,7 +487,7 @@ export class ClientHttp2Stream extends Duplex {
     let code = this.$isClosed ? this.$code : owner.$endCode
     if (error != null) code = owner.$endCode !== NO_ERROR ? owner.$endCode : isAbort(error) ? CANCEL : INTERNAL_ERROR
     if (!this.$isClosed) this.$markClosed(code, !this.pending && !owner.$isLeft, true)
-    else if (this.$streamId !== undefined && owner.$machine?.holds(this.$streamId) === true) this.$resetMachine(code)
+    else if (!this.$isUnheld && this.$streamId !== undefined && owner.$machine?.holds(this.$streamId) === true) this.$resetMachine(code)
     if (this.readableLength > 0) dropEnd(this)
     else {
       this.push(null)
@@ -498,7 +504,7 @@ export class ClientHttp2Stream extends Duplex {
     done(failure)
   }
 
-  private $maybeDestroy (): void {
+  $maybeDestroy (): void {
     if (this.writableFinished && !this.readable && this.$isClosed) this.destroy()
   }
 
