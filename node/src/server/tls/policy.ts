@@ -2,7 +2,7 @@
 // OpenSSL knows and the engine does not are ignored; a list with no name left is refused.
 
 import { constants } from 'node:crypto'
-import type { SecureContextOptions } from 'node:tls'
+import { DEFAULT_CIPHERS, type SecureContextOptions } from 'node:tls'
 import { notProvided } from '../refused'
 
 /** As the engine takes it: numbers as IANA has registered them; null: all that there are. */
@@ -72,14 +72,14 @@ function suites12 (list: string[]): number[] {
   return on.map(({ number }) => number)
 }
 
-/** As node takes them: suites of TLS 1.3 by their names, then a list of OpenSSL's for TLS 1.2. */
+/** As node takes them: suites of TLS 1.3 by their names, all of them where none is named, then a list of OpenSSL's for TLS 1.2. */
 function suitesOf (ciphers: string): number[] {
   const items = ciphers.split(':').filter(item => item !== '')
   const is13 = (item: string): boolean => item.startsWith('TLS_')
-  const found = items.filter(is13).map(item => SUITES13[item]).filter(number => number !== undefined)
-  const all = [...found, ...suites12(items.filter(item => !is13(item)))]
-  if (all.length === 0) throw notProvided(`ciphers is ${ciphers}; at least one suite must be among ${[...Object.keys(SUITES13), ...SUITES12.map(({ words }) => words[0])].join(', ')}`)
-  return all
+  const of13 = items.filter(is13).map(item => SUITES13[item]).filter(number => number !== undefined)
+  const of12 = suites12(items.filter(item => !is13(item)))
+  if (of13.length + of12.length === 0) throw notProvided(`ciphers is ${ciphers}; at least one suite must be among ${[...Object.keys(SUITES13), ...SUITES12.map(({ words }) => words[0])].join(', ')}`)
+  return [...(items.some(is13) ? of13 : Object.values(SUITES13)), ...of12]
 }
 
 function groupsOf (curves: string): number[] {
@@ -104,8 +104,10 @@ function checkBits (given: number): void {
 /** The oldest and the newest version that a `secureProtocol` means. */
 const PROTOCOLS: Record<string, [boolean, boolean]> = { TLS: [true, true], SSLv23: [true, false], TLSv1_2: [true, false], TLSv1_3: [false, true] }
 
-function versionsOf ({ minVersion, maxVersion, secureProtocol, secureOptions = 0 }: PolicyOptions): [boolean, boolean] {
-  const method = secureProtocol == null ? 'TLS' : secureProtocol.replace(/(_server)?_method$/, '')
+function versionsOf ({ minVersion, maxVersion: max, secureProtocol, secureOptions = 0 }: PolicyOptions): [boolean, boolean] {
+  // As with node:tls, what is no text or empty is none.
+  const maxVersion = max || undefined
+  const method = typeof secureProtocol !== 'string' || secureProtocol === '' ? 'TLS' : secureProtocol.replace(/(_server)?_method$/, '')
   const [tls12, tls13] = PROTOCOLS[method] ?? [false, false]
   const spoken: [boolean, boolean] = [
     tls12 && minVersion !== 'TLSv1.3' && (secureOptions & bitOf('SSL_OP_NO_TLSv1_2')) === 0,
@@ -122,13 +124,14 @@ export function policyOf (options: PolicyOptions): Policy | undefined {
   const { ciphers, ecdhCurve, honorCipherOrder, secureOptions } = options
   checkBits(secureOptions ?? 0)
   let [tls12, tls13] = versionsOf(options)
-  const suites = ciphers ? suitesOf(ciphers) : null
+  const list = ciphers || (honorCipherOrder ? DEFAULT_CIPHERS : '')
+  const suites = list ? suitesOf(list) : null
   if (suites !== null) {
     const is13 = (number: number): boolean => number >>> 8 === 0x13
     // As with node a version without a suite is not accepted.
     tls12 &&= !suites.every(is13)
     tls13 &&= suites.some(is13)
-    if (!tls12 && !tls13) throw notProvided(`ciphers is ${ciphers}; it has no suite of a version that is spoken`)
+    if (!tls12 && !tls13) throw notProvided(`ciphers is ${list}; it has no suite of a version that is spoken`)
   }
   const groups = ecdhCurve && ecdhCurve !== 'auto' ? groupsOf(ecdhCurve) : null
   const prefersOwnOrder = Boolean(honorCipherOrder ?? suites !== null)
