@@ -356,15 +356,14 @@ impl Conn {
         }
     }
 
-    /// A drained connection with nothing open is done. One that the client has left drains: nothing else would end
-    /// it before its idle time, and a request that the client sent behind its GOAWAY is still served.
+    /// A drained connection with nothing open is done. One that the client has left drains in a while.
     pub(super) fn finish_drain(&mut self, now: Instant) {
         if !self.streams.is_empty() {
             return;
         }
         let side = self.session.side();
         if self.session.drain().is_left(side) {
-            return self.shut_down(now);
+            return self.await_left_client(now);
         }
         if let Some(closed) = self.session.drain().end(side) {
             self.close(now, closed);

@@ -19,6 +19,9 @@ const DRAIN_WAIT: Duration = Duration::from_secs(1);
 /// error's code. Go's `net/http` closes as long after such a GOAWAY; nothing else would end a request there
 /// before its own deadlines.
 const PEER_ERROR_WAIT: Duration = Duration::from_secs(1);
+/// How long a server leaves the end of a connection without open streams to a client that has sent GOAWAY. Most close it
+/// at once, and GOAWAY of ours would cross that end as an event that their users see.
+const LEFT_CLIENT_WAIT: Duration = Duration::from_secs(1);
 /// Debug data of a GOAWAY: what a frame that every peer takes has room for.
 const DEBUG_BYTES_MAX: usize = FRAME_BYTES_DEFAULT as usize - 8;
 
@@ -101,6 +104,21 @@ impl Conn {
         }
         self.finish_drain(now);
         Ok(())
+    }
+
+    /// RFC 9113 section 6.8: GOAWAY begins the end of a connection. A client that does not end it itself would hold it until
+    /// its idle time.
+    pub(super) fn await_left_client(&mut self, now: Instant) {
+        if !self.timers.is_set(Timer::Drain) {
+            self.timers.set(Timer::Drain, now + LEFT_CLIENT_WAIT);
+        }
+    }
+
+    /// Drains: a request that the client sent behind its GOAWAY is still served.
+    pub(super) fn expire_left_client(&mut self, now: Instant) {
+        if self.streams.is_empty() && self.session.drain().is_left(self.session.side()) {
+            self.shut_down(now);
+        }
     }
 
     /// RFC 9113 section 5.4.1 has the peer close the connection behind a GOAWAY with an error's code. The

@@ -36,7 +36,7 @@ impl Conn {
             Timer::Age => self.shut_down(now),
             Timer::Drain if self.session.side() == Side::Client => self.expire_peer_error(now),
             Timer::Drain if self.session.drain().is_announced() => self.finish_goaway(now),
-            Timer::Drain => {}
+            Timer::Drain => self.expire_left_client(now),
             Timer::Write => self.expire_write(now),
             Timer::Streams => self.expire_streams(now),
             Timer::ResetSlots => {
