@@ -557,7 +557,6 @@ export const differences = {
     'options: createSecureServer, SNICallback: *': CALLBACK,
     'options: createSecureServer, ALPNCallback: *': CALLBACK,
     'options: createSecureServer, handshakeTimeout: *': 'a time limit is a whole number of milliseconds',
-    'options: createSecureServer, maxVersion: *': 'a version that is none leaves none',
     'options: *, paddingStrategy: *': 'nothing is padded',
     'options: settings, *': 'settings are checked when a server is made: node throws at its first session'
   },
