@@ -47,7 +47,9 @@ async fn secure() -> (SocketAddr, ClientTls) {
     let address = listener.local_addr().unwrap();
     let server = serve(listener, router).tls(tls).http3(true);
     tokio::spawn(server.into_future());
-    (address, ClientTls::new().root(root).only_given_roots())
+    let trusting = || ClientTls::new().root(root.clone()).only_given_roots();
+    ports::served(address, trusting()).await;
+    (address, trusting())
 }
 
 async fn talks(protocols: Protocols, version: Version, status: StatusCode) {

@@ -172,9 +172,9 @@ async fn client_under_tls(protocols: Protocols) {
     let listener = ports::listener().await;
     let address = listener.local_addr().unwrap();
     tokio::spawn(serve(listener, router).tls(tls).http3(true).into_future());
-    let builder = Client::builder()
-        .protocols(protocols)
-        .tls(ClientTls::new().root(root).only_given_roots());
+    let trusting = || ClientTls::new().root(root.clone()).only_given_roots();
+    ports::served(address, trusting()).await;
+    let builder = Client::builder().protocols(protocols).tls(trusting());
     let client = builder.resolve("localhost", address).build().unwrap();
     let url = format!("wss://localhost:{}/", address.port());
     let mut bytes = client.websocket(&url).connect().await.unwrap().into_body();
