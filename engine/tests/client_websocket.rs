@@ -1,7 +1,7 @@
 //! WebSockets of our client with tokio-tungstenite, to axum's extractor on our server, on every version.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-use crate::support::ports;
+use crate::support::{ports, ready};
 use axum::Router;
 use axum::extract::ws::{Message as AxumMessage, WebSocket, WebSocketUpgrade};
 use axum::routing::{any, get};
@@ -48,7 +48,7 @@ async fn secure() -> (SocketAddr, ClientTls) {
     let server = serve(listener, router).tls(tls).http3(true);
     tokio::spawn(server.into_future());
     let trusting = || ClientTls::new().root(root.clone()).only_given_roots();
-    ports::served(address, trusting()).await;
+    ready::answers(address, trusting()).await;
     (address, trusting())
 }
 

@@ -1,7 +1,7 @@
 //! Tunnels whose user drops them: what was written before leaves, for a peer which does not read at first.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
-use crate::support::ports;
+use crate::support::{ports, ready};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::IntoResponse;
@@ -173,7 +173,7 @@ async fn client_under_tls(protocols: Protocols) {
     let address = listener.local_addr().unwrap();
     tokio::spawn(serve(listener, router).tls(tls).http3(true).into_future());
     let trusting = || ClientTls::new().root(root.clone()).only_given_roots();
-    ports::served(address, trusting()).await;
+    ready::answers(address, trusting()).await;
     let builder = Client::builder().protocols(protocols).tls(trusting());
     let client = builder.resolve("localhost", address).build().unwrap();
     let url = format!("wss://localhost:{}/", address.port());

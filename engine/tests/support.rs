@@ -16,4 +16,5 @@ pub(crate) mod peer;
 mod port;
 pub(crate) mod ports;
 pub(crate) mod proxies;
+pub(crate) mod ready;
 pub(crate) mod udp_relay;
