@@ -447,6 +447,23 @@ fn priorities_become_an_order_of_sending() {
     rig.breaks(Violation::StreamIdInvalid);
 }
 
+#[test]
+fn our_control_and_qpack_streams_go_out_before_every_response() {
+    let mut rig = Rig::fresh(Side::Server, Config::default(), Cut::Whole);
+    rig.sends(2, &control(&[(id::QPACK_MAX_TABLE_CAPACITY, 4096)]));
+    let urgent = with(GET, &[("priority", "u=0")]);
+    rig.sends_all(0, &headers(&urgent));
+    rig.events();
+    rig.respond(0, &[("server", "trunkline")], false);
+    let order = |stream: u64| rig.wire_streams[&stream].order.unwrap_or(0);
+    let ours: Vec<UniKind> = rig.kinds.values().copied().collect();
+    assert!(ours.contains(&UniKind::Control), "{ours:?}");
+    assert!(ours.contains(&UniKind::QpackEncoder), "{ours:?}");
+    for stream in rig.kinds.keys() {
+        assert!(order(*stream) > order(0), "{stream}");
+    }
+}
+
 // RFC 9297.
 
 #[test]

@@ -17,6 +17,10 @@ pub enum UniKind {
     QpackDecoder,
 }
 
+/// The highest [order](TransportAction::SetPriority) of a stream. It is that of our control and QPACK
+/// streams; an urgency of RFC 9218 stays below.
+pub(super) const ORDER_MAX: i32 = 1 << 30;
+
 /// One command to the transport. A command about a stream that the transport has forgotten (the peer
 /// stopped or reset it meanwhile) is carried out by doing nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 use super::{Conn, Timer};
 use crate::error::{H3Code, Violation};
 use crate::exchange::Framing;
+use crate::h3::action::ORDER_MAX;
 use crate::h3::action::queue::ActionQueue;
 use crate::h3::control_stream::{self, ControlFrame};
 use crate::h3::frame::{FrameKind, FrameReader, Piece, kind, put_frame};
@@ -77,7 +78,9 @@ impl OurUnis {
     fn by_id(&mut self, stream: StreamId) -> Option<&mut OurUni> {
         self.streams.iter_mut().find(|ours| ours.id == Some(stream))
     }
-    /// Orders the writes of what waits, and the stream before its first bytes.
+    /// Orders the writes of what waits, and the stream before its first bytes. Our streams come
+    /// before every request stream: a peer that waits for an instruction of the encoder stream reads
+    /// nothing of the stream whose section needs it (RFC 9204 section 2.1.2).
     fn flush(&mut self, actions: &mut ActionQueue) -> Result<(), Violation> {
         for ours in &mut self.streams {
             if ours.waiting.is_empty() {
@@ -98,6 +101,8 @@ impl OurUnis {
                     ours.id = Some(stream);
                     let kind = ours.kind;
                     actions.push(TransportAction::OpenUni { stream, kind });
+                    let order = ORDER_MAX;
+                    actions.push(TransportAction::SetPriority { stream, order });
                     let mut whole = Vec::with_capacity(1 + bytes.len());
                     varint::put(kind.wire(), &mut whole);
                     whole.extend_from_slice(&bytes);
