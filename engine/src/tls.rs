@@ -5,6 +5,7 @@ mod client;
 mod key_log;
 #[cfg(feature = "openssl-rules")]
 mod openssl;
+mod pem;
 mod server;
 
 pub use client::ClientTls;

@@ -12,8 +12,7 @@ use super::certified::certified_key;
 use super::key_log::KeyLogFile;
 #[cfg(feature = "openssl-rules")]
 use super::openssl::{OpensslRules, signature};
-use super::server::certificates;
-use super::server::{read_certificates, read_pem, read_pem_files};
+use super::pem::{certificates, read_certificates, read_pem, read_pem_files};
 use crate::error::Error;
 use rustls::ClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};

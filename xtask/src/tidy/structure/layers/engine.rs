@@ -319,7 +319,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/tls",
-        &["key_log", "certified", "openssl", "server", "client"],
+        &["key_log", "certified", "pem", "openssl", "server", "client"],
     ),
     (
         "engine/src/tls/openssl",
