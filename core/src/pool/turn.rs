@@ -82,7 +82,7 @@ impl<R> Pool<R> {
                     let Some(entry) = self.queue.serve(&mut state.origin_queue, ticket) else {
                         return;
                     };
-                    self.dispatch(now, key, connection.0, entry.request, entry.reason);
+                    self.dispatch(now, key, connection.0, entry.entrance.request, entry.reason);
                 }
                 Decision::Open(count) => drop(self.open(now, key, count)),
                 Decision::Wait(WaitReason::Sockets) => return self.wait_for_socket(now, key),
@@ -231,20 +231,20 @@ impl<R> Pool<R> {
 
     /// Takes a request out of its line, with its origin.
     pub(in crate::pool) fn take_waiting(&mut self, ticket: Ticket) -> Option<(Key, R)> {
-        let key = self.queue.get(ticket)?.origin;
+        let key = self.queue.get(ticket)?.entrance.origin;
         let state = self.origins.get_mut(key)?;
         let entry = self.queue.leave(&mut state.origin_queue, ticket)?;
         state.parked -= u32::from(entry.is_parked);
-        Some((key, entry.request))
+        Some((key, entry.entrance.request))
     }
 
     pub(in crate::pool) fn expire(&mut self, now: Instant, ticket: Ticket) {
         let Some(entry) = self.queue.get(ticket) else {
             return;
         };
-        let state = self.origins.get(entry.origin);
+        let state = self.origins.get(entry.entrance.origin);
         let started_at = state.and_then(|state| state.growth.started_at);
-        match entry.limit.due(entry.since, started_at) {
+        match entry.entrance.limit.due(entry.entrance.since, started_at) {
             None => return,
             // Requests of its origin have started meanwhile.
             Some(at) if at > now => return self.push_deadline(at, ticket),
@@ -259,41 +259,30 @@ impl<R> Pool<R> {
     }
 
     pub(in crate::pool) fn fail_queue(&mut self, origin: Key, why: Failure) {
-        let Some(state) = self.origins.get_mut(origin) else {
-            return;
-        };
-        while let Some(ticket) = state.origin_queue.front() {
-            let Some(entry) = self.queue.leave(&mut state.origin_queue, ticket) else {
-                return;
-            };
-            self.totals.failed += 1;
-            self.actions.push_back(Action::Fail {
-                request: entry.request,
-                why,
-            });
-        }
+        while self.fail_next(origin, why).is_some() {}
     }
 
-    /// Fails the next request in line alone.
-    pub(in crate::pool) fn fail_next(&mut self, origin: Key, why: Failure) {
-        if let Some(state) = self.origins.get_mut(origin)
-            && let Some(ticket) = state.origin_queue.front()
-            && let Some(entry) = self.queue.leave(&mut state.origin_queue, ticket)
-        {
-            self.fail(entry.request, why);
-        }
+    /// Fails the next request in line alone; `None`: none waits.
+    pub(in crate::pool) fn fail_next(&mut self, origin: Key, why: Failure) -> Option<()> {
+        let state = self.origins.get_mut(origin)?;
+        let ticket = state.origin_queue.front()?;
+        let entry = self.queue.leave(&mut state.origin_queue, ticket)?;
+        self.fail(entry.entrance.request, why);
+        Some(())
     }
 
     /// Requests that pause fail, as the pool is shut down.
     pub(in crate::pool) fn fail_parked(&mut self) {
         let parked = self.queue.iter().filter(|(_, entry)| entry.is_parked);
-        let tickets: Vec<(Ticket, Key)> = parked.map(|(t, entry)| (t, entry.origin)).collect();
+        let tickets: Vec<(Ticket, Key)> = parked
+            .map(|(t, entry)| (t, entry.entrance.origin))
+            .collect();
         for (ticket, origin) in tickets {
             if let Some(state) = self.origins.get_mut(origin)
                 && let Some(entry) = self.queue.leave(&mut state.origin_queue, ticket)
             {
                 state.parked -= 1;
-                self.fail(entry.request, Failure::ShutDown);
+                self.fail(entry.entrance.request, Failure::ShutDown);
             }
         }
     }
@@ -309,7 +298,7 @@ impl<R> Pool<R> {
         if entry.is_parked {
             return Some(WaitReason::Pause);
         }
-        let state = self.origins.get(entry.origin)?;
+        let state = self.origins.get(entry.entrance.origin)?;
         let bounds = self.bounds_of(ticket);
         match decide(&state.view(now, &self.connections, &bounds)) {
             Decision::Wait(reason) => Some(reason),
@@ -325,8 +314,11 @@ impl<R> Pool<R> {
     fn bounds_of(&self, ticket: Ticket) -> PoolBounds {
         match self.queue.get(ticket) {
             Some(entry) => PoolBounds {
-                alone: entry.alone,
-                ..self.bounds(entry.avoid, self.config.reserved_from(entry.rank.class))
+                alone: entry.entrance.alone,
+                ..self.bounds(
+                    entry.entrance.avoid,
+                    self.config.reserved_from(entry.entrance.rank.class),
+                )
             },
             None => self.bounds(None, 0),
         }

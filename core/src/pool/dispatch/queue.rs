@@ -76,16 +76,7 @@ impl WaitLimit {
 /// A request in line.
 #[derive(Debug)]
 pub(in crate::pool) struct WaitingRequest<R> {
-    pub(in crate::pool) request: R,
-    pub(in crate::pool) origin: Key,
-    pub(in crate::pool) rank: Rank,
-    pub(in crate::pool) since: Instant,
-    pub(in crate::pool) limit: WaitLimit,
-    /// The connection that has just given the request back unprocessed: another one is better.
-    pub(in crate::pool) avoid: Option<Key>,
-    /// It is not pipelined behind requests that are not answered yet.
-    pub(in crate::pool) alone: bool,
-    pub(in crate::pool) end: QueueEnd,
+    pub(in crate::pool) entrance: Entrance<R>,
     /// It pauses before it joins the line.
     pub(in crate::pool) is_parked: bool,
     /// Why it waits, or did at first.
@@ -109,7 +100,9 @@ pub(in crate::pool) struct Entrance<R> {
     pub(in crate::pool) rank: Rank,
     pub(in crate::pool) since: Instant,
     pub(in crate::pool) limit: WaitLimit,
+    /// The connection that has just given the request back unprocessed: another one is better.
     pub(in crate::pool) avoid: Option<Key>,
+    /// It is not pipelined behind requests that are not answered yet.
     pub(in crate::pool) alone: bool,
     pub(in crate::pool) end: QueueEnd,
 }
@@ -202,14 +195,7 @@ impl<R> Queue<R> {
     /// Keeps a request without a place in any line.
     pub(in crate::pool) fn park(&mut self, entrance: Entrance<R>) -> Ticket {
         Ticket(self.entries.insert(WaitingRequest {
-            request: entrance.request,
-            origin: entrance.origin,
-            rank: entrance.rank,
-            since: entrance.since,
-            limit: entrance.limit,
-            avoid: entrance.avoid,
-            alone: entrance.alone,
-            end: entrance.end,
+            entrance,
             is_parked: true,
             reason: None,
             before: None,
@@ -224,7 +210,7 @@ impl<R> Queue<R> {
             return;
         };
         entry.is_parked = false;
-        let (rank, end) = (entry.rank, entry.end);
+        let (rank, end) = (entry.entrance.rank, entry.entrance.end);
         let class_queue = &mut origin_queue.class_queues[rank.class as usize];
         let list = class_queue.list(rank.group, end);
         let last = list.back.replace(key);
@@ -261,8 +247,8 @@ impl<R> Queue<R> {
         if entry.is_parked {
             return Some(entry);
         }
-        let class_queue = &mut origin_queue.class_queues[entry.rank.class as usize];
-        let list = class_queue.list(entry.rank.group, entry.end);
+        let class_queue = &mut origin_queue.class_queues[entry.entrance.rank.class as usize];
+        let list = class_queue.list(entry.entrance.rank.group, entry.entrance.end);
         match entry.before.and_then(|before| self.entries.get_mut(before)) {
             Some(before) => before.behind = entry.behind,
             None => list.front = entry.behind,
@@ -283,10 +269,9 @@ impl<R> Queue<R> {
         origin_queue: &mut OriginQueue,
         ticket: Ticket,
     ) -> Option<WaitingRequest<R>> {
-        let entry = self.get(ticket)?;
-        let (class, end, group) = (entry.rank.class, entry.end, entry.rank.group);
-        let class_queue = &mut origin_queue.class_queues[class as usize];
-        if end == QueueEnd::Back && class_queue.turns.front() == Some(&group) {
+        let &Entrance { rank, end, .. } = &self.get(ticket)?.entrance;
+        let class_queue = &mut origin_queue.class_queues[rank.class as usize];
+        if end == QueueEnd::Back && class_queue.turns.front() == Some(&rank.group) {
             // Before it leaves: an empty group in front is forgotten with its turn.
             class_queue.turns.rotate_left(1);
         }

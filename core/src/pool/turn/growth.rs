@@ -33,7 +33,7 @@ impl<R> Pool<R> {
         };
         let growth = &mut state.growth;
         let moved = [growth.grown_at, growth.started_at].into_iter().flatten();
-        let due = moved.fold(entry.since, Instant::max) + STANDSTILL;
+        let due = moved.fold(entry.entrance.since, Instant::max) + STANDSTILL;
         if due <= now {
             growth.connections_max = open.saturating_mul(2);
             growth.grown_at = Some(now);

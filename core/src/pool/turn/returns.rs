@@ -122,7 +122,7 @@ impl<R> Pool<R> {
         let Some(entry) = self.queue.get(ticket).filter(|entry| entry.is_parked) else {
             return;
         };
-        let origin = entry.origin;
+        let origin = entry.entrance.origin;
         if let Some(state) = self.origins.get_mut(origin) {
             state.parked -= 1;
             self.queue.unpark(&mut state.origin_queue, ticket);
