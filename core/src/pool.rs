@@ -447,11 +447,11 @@ impl<R> Pool<R> {
     pub fn waits(&self, now: Instant) -> Vec<Wait> {
         let mut waits = Vec::with_capacity(self.queue.len());
         for (ticket, entry) in self.queue.iter() {
-            if let Some(state) = self.origins.get(entry.origin) {
+            if let Some(state) = self.origins.get(entry.entrance.origin) {
                 waits.push(Wait {
                     origin: state.origin.clone(),
-                    rank: entry.rank,
-                    waited: now.saturating_duration_since(entry.since),
+                    rank: entry.entrance.rank,
+                    waited: now.saturating_duration_since(entry.entrance.since),
                     reason: self.reason_of(now, ticket),
                 });
             }

@@ -43,16 +43,20 @@ impl Conn {
 
     /// The peer's side is not wanted any more.
     pub(super) fn stop_receiving(&mut self, now: Instant, id: StreamId, code: H3Code) {
-        let Some(stream) = self.streams.get_mut(id) else {
-            return;
-        };
-        if !stream.received.is_ended() {
+        self.ask_to_stop(id, code);
+        self.drop_if_over(now, id);
+    }
+
+    /// STOP_SENDING, if the peer's message is not over.
+    fn ask_to_stop(&mut self, id: StreamId, code: H3Code) {
+        if let Some(stream) = self.streams.get_mut(id)
+            && !stream.received.is_ended()
+        {
             stream.received.stop();
             self.decoder.cancel(id);
             self.actions
                 .push(TransportAction::StopSending { stream: id, code });
         }
-        self.drop_if_over(now, id);
     }
 
     fn drop_if_over(&mut self, now: Instant, id: StreamId) {
@@ -133,9 +137,7 @@ impl Conn {
         };
         charge_violation(self, now, violation)?;
         self.session.note_refused(violation);
-        self.section.clear();
-        self.encoder.encode_response(id, &head, &mut self.section);
-        self.put_section(now, id, true);
+        self.write_response(now, id, &head, true);
         if let Some(stream) = self.streams.get_mut(id) {
             // The kept bytes of the head are not needed any more.
             stream.section = Vec::new();
@@ -231,16 +233,10 @@ impl Conn {
         if self.open == Some(id) {
             self.close_slab(false);
         }
-        let Some(stream) = self.streams.get_mut(id) else {
-            return;
-        };
-        if !stream.received.is_ended() {
-            stream.received.stop();
-            self.decoder.cancel(id);
-            self.actions
-                .push(TransportAction::StopSending { stream: id, code });
-        }
-        if !stream.is_sent {
+        self.ask_to_stop(id, code);
+        if let Some(stream) = self.streams.get_mut(id)
+            && !stream.is_sent
+        {
             stream.is_sent = true;
             self.actions
                 .push(TransportAction::Reset { stream: id, code });

@@ -64,10 +64,7 @@ impl Conn {
             open.received.ask_for_content();
             open.min_rate.restart(now, carried);
         }
-        self.section.clear();
-        self.encoder
-            .encode_response(stream, head, &mut self.section);
-        self.put_section(now, stream, false);
+        self.write_response(now, stream, head, false);
         Ok(())
     }
 
@@ -97,10 +94,7 @@ impl Conn {
         if open.priority.is_some() {
             self.set_priority(stream);
         }
-        self.section.clear();
-        self.encoder
-            .encode_response(stream, head, &mut self.section);
-        self.put_section(now, stream, end);
+        self.write_response(now, stream, head, end);
         Ok(())
     }
 

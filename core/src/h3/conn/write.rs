@@ -11,8 +11,8 @@ use crate::h3::TransportAction;
 use crate::h3::frame::{kind, put_header};
 use crate::h3::stream::H3SendQueue;
 use crate::h3::stream_kind::StreamOrigin;
-use crate::http::StreamId;
 use crate::http::priority::Priority;
+use crate::http::{ResponseHead, StreamId};
 use bytes::{Bytes, BytesMut};
 use std::time::Instant;
 
@@ -115,6 +115,19 @@ impl Conn {
     }
 
     // From the commands.
+
+    /// HEADERS with a response's head.
+    pub(super) fn write_response(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        head: &ResponseHead,
+        end: bool,
+    ) {
+        self.section.clear();
+        self.encoder.encode_response(id, head, &mut self.section);
+        self.put_section(now, id, end);
+    }
 
     /// HEADERS with the section that was encoded last.
     pub(super) fn put_section(&mut self, now: Instant, id: StreamId, end: bool) {
