@@ -2,13 +2,11 @@
 
 use crate::load::{Generator, Round, round, round_by};
 use crate::machine;
-use crate::page::docs;
 use crate::page::figures::{Figures, Metric};
 use crate::page::report::{spread, table};
 use crate::scenario::{Placement, Scenario};
-use crate::server::write_files;
+use crate::server::publish;
 use crate::subject::{Subject, SubjectContext, build};
-use std::fmt::Write;
 use trunkline_interop::{Certificate, Cores, Workplace};
 
 /// The scenarios that both generators support.
@@ -55,12 +53,7 @@ pub(crate) fn run(options: &GeneratorsOptions) -> Result<(), String> {
         ("bench-generators.csv", figures.csv()),
         ("bench-generators.md", page),
     ];
-    if options.docs {
-        for (name, text) in &files {
-            docs::write(&format!("measured/{name}"), text)?;
-        }
-    }
-    write_files(&files)
+    publish(&files, options.docs)
 }
 
 fn measure(
@@ -101,10 +94,7 @@ fn page(figures: &Figures) -> String {
          generator's process, its start and its handshakes included. Median (smallest to largest); \
          differences below 20 % mean nothing.\n\n",
     );
-    for line in machine::describe() {
-        // Writing to a String does not fail.
-        let _ = writeln!(text, "- {line}");
-    }
+    text.push_str(&machine::describe_as_list());
     text.push('\n');
     let rows: Vec<Vec<String>> = SCENARIOS
         .iter()

@@ -54,6 +54,11 @@ pub(crate) fn describe() -> Vec<String> {
     ]
 }
 
+/// [`describe`] as a list of Markdown.
+pub(crate) fn describe_as_list() -> String {
+    format!("- {}\n", describe().join("\n- "))
+}
+
 /// The system's load over one minute; above 0.5 foreign work disturbs the figures.
 pub(crate) fn load_average() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();

@@ -343,6 +343,16 @@ fn write_out(run: &Run) -> Result<(), String> {
     ])
 }
 
+/// [`write_files`], and with `docs` into `docs/measured/` too.
+pub(crate) fn publish(files: &[(&str, String)], docs: bool) -> Result<(), String> {
+    if docs {
+        for (name, text) in files {
+            docs::write(&format!("measured/{name}"), text)?;
+        }
+    }
+    write_files(files)
+}
+
 /// Writes files to `bench/out/` and says on stderr where they are.
 pub(crate) fn write_files(files: &[(&str, String)]) -> Result<(), String> {
     let folder = root().join("bench/out");

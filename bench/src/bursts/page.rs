@@ -69,10 +69,7 @@ impl Report {
             self.rounds,
             SETTLED_MAX.as_secs(),
         );
-        for line in machine::describe() {
-            // Writing to a String does not fail.
-            let _ = writeln!(text, "- {line}");
-        }
+        text.push_str(&machine::describe_as_list());
         text.push('\n');
         text
     }

@@ -2,13 +2,11 @@
 
 use super::Timed;
 use crate::machine;
-use crate::page::docs;
 use crate::page::figures::{Figures, Metric};
 use crate::page::report::{spread, table};
 use crate::scenario::{BULK_ANSWERS, Placement};
-use crate::server::write_files;
+use crate::server::publish;
 use crate::subject::{build, locked_version};
-use std::fmt::Write;
 use std::path::Path;
 use trunkline_interop::{Certificate, Cores, Process, Workplace, free_port};
 
@@ -90,12 +88,7 @@ pub(crate) fn run(options: &BulkClientOptions) -> Result<(), String> {
         ("bench-bulk-client.csv", figures.csv()),
         ("bench-bulk-client.md", page),
     ];
-    if options.docs {
-        for (name, text) in &files {
-            docs::write(&format!("measured/{name}"), text)?;
-        }
-    }
-    write_files(&files)
+    publish(&files, options.docs)
 }
 
 fn round(
@@ -143,10 +136,7 @@ fn page(figures: &Figures, mib: u64) -> String {
          and kernel time of all threads, with a client's start and handshakes. Median (smallest to largest); differences \
          below 20 % mean nothing.\n\n",
     );
-    for line in machine::describe() {
-        // Writing to a String does not fail.
-        let _ = writeln!(text, "- {line}");
-    }
+    text.push_str(&machine::describe_as_list());
     text.push('\n');
     let mut rows = Vec::new();
     for (_, direction) in DIRECTIONS {

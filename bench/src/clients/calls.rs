@@ -3,13 +3,11 @@
 
 use super::Timed;
 use crate::machine;
-use crate::page::docs;
 use crate::page::figures::{Figures, Metric};
 use crate::page::report::{spread, table};
 use crate::scenario::Placement;
-use crate::server::write_files;
+use crate::server::publish;
 use crate::subject::{build, locked_version};
-use std::fmt::Write;
 use std::path::Path;
 use trunkline_interop::{Certificate, Cores, Process, Workplace, free_port};
 
@@ -252,12 +250,7 @@ pub(crate) fn run(options: &CallsOptions) -> Result<(), String> {
     let page = page(&figures, AT_ONCE.map(|at_once| options.requests(at_once)));
     println!("{page}");
     let files = [("bench-calls.csv", figures.csv()), ("bench-calls.md", page)];
-    if options.docs {
-        for (name, text) in &files {
-            docs::write(&format!("measured/{name}"), text)?;
-        }
-    }
-    write_files(&files)
+    publish(&files, options.docs)
 }
 
 fn round(
@@ -299,10 +292,7 @@ fn page(figures: &Figures, [alone, many]: [u64; 2]) -> String {
          largest); differences below 20 % mean nothing.\n\n",
         locked_version("tonic"),
     );
-    for line in machine::describe() {
-        // Writing to a String does not fail.
-        let _ = writeln!(text, "- {line}");
-    }
+    text.push_str(&machine::describe_as_list());
     text.push('\n');
     let mut rows = Vec::new();
     for at_once in AT_ONCE {

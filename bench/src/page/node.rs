@@ -152,10 +152,7 @@ pub(crate) fn page(
          Same core: server and load on one processor; any core: where the kernel puts them. \
          Median (smallest to largest); differences below 20 % mean nothing.\n\n",
     );
-    // Writing to a String does not fail.
-    for line in machine::describe() {
-        let _ = writeln!(text, "- {line}");
-    }
+    text.push_str(&machine::describe_as_list());
     let printed = |program| version_of(program).unwrap_or_default();
     let bun = context
         .bun

@@ -84,10 +84,7 @@ pub(crate) fn page(run: &Run, tables: &str) -> String {
          their own. Memory per idle connection is the growth of resident memory after one GET on \
          each connection.\n\n",
     );
-    for line in machine::describe() {
-        // Writing to a String does not fail.
-        let _ = writeln!(text, "- {line}");
-    }
+    text.push_str(&machine::describe_as_list());
     text.push_str("\n![CPU per request](bench-server.svg)\n\n");
     text.push_str(tables);
     if !run.absent.is_empty() {

@@ -360,10 +360,7 @@ fn page(options: &H3PathsOptions, tables: &str, absent: &[String]) -> String {
         options.small_requests(),
         options.rounds(),
     );
-    for line in machine::describe() {
-        // Writing to a String does not fail.
-        let _ = writeln!(text, "- {line}");
-    }
+    text.push_str(&machine::describe_as_list());
     for sentence in absent {
         let _ = writeln!(text, "- {sentence}");
     }

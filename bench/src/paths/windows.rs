@@ -380,10 +380,7 @@ fn page(options: &WindowsRealOptions, tables: &str, absent: &BTreeSet<String>) -
         options.rounds,
         TRANSFER_MAX.as_secs(),
     );
-    for line in machine::describe() {
-        // Writing to a String does not fail.
-        let _ = writeln!(text, "- {line}");
-    }
+    text.push_str(&machine::describe_as_list());
     text.push_str("\n![Throughput](windows-real.svg)\n\n");
     text.push_str(tables);
     for sentence in absent {

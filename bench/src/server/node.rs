@@ -4,12 +4,11 @@
 use crate::load::usage::{first_thread_ns, resident_kib};
 use crate::load::{Round, round};
 use crate::machine;
-use crate::page::docs;
 use crate::page::figures::{Figures, Metric};
 use crate::page::node;
 use crate::page::runs::{NODE_SCENARIOS, NodePlacement, NodeRun};
 use crate::scenario::Scenario;
-use crate::server::write_files;
+use crate::server::publish;
 use crate::subject::node::{NodeSubject, NodeSubjectContext, RunningNodeSubject};
 use crate::subject::{build, install};
 use std::collections::BTreeSet;
@@ -88,17 +87,12 @@ pub(crate) fn run(options: &NodeServerOptions) -> Result<(), String> {
         ("bench-node-server.csv", run.figures.csv()),
         ("bench-node-server.md", page),
     ];
-    if options.docs {
-        for (name, text) in &files {
-            docs::write(&format!("measured/{name}"), text)?;
-        }
-    }
     if options.json {
         println!("{:#}", run.figures.json());
     } else {
         println!("{tables}");
     }
-    write_files(&files)
+    publish(&files, options.docs)
 }
 
 impl NodeRun {
