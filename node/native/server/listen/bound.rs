@@ -131,6 +131,31 @@ pub(crate) mod inherited {
         reported
     }
 
+    /// The socket of `fd` and its domain: TCP over IPv4 or IPv6, or a Unix socket of a stream. Only for a call that
+    /// JavaScript's thread waits for.
+    ///
+    /// # Errors
+    /// `EINVAL` where it is no such socket, or the system's error.
+    fn stream_socket<'a>(fd: RawFd) -> io::Result<(BorrowedFd<'a>, Domain)> {
+        let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
+        if fd < 0 {
+            return Err(invalid());
+        }
+        // SAFETY: it is used in one call alone, and before anything else of this process could close it:
+        // JavaScript's thread, which says what is open, is in that call. One that is not open is an error of
+        // the first use.
+        let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
+        let socket = SockRef::from(&borrowed);
+        let domain = match socket.r#type() {
+            Ok(Type::STREAM) => socket.local_addr()?.domain(),
+            _ => return Err(invalid()),
+        };
+        match domain {
+            Domain::IPV4 | Domain::IPV6 | Domain::UNIX => Ok((borrowed, domain)),
+            _ => Err(invalid()),
+        }
+    }
+
     /// A socket that was accepted by JavaScript's process, or by another that has sent it.
     pub(crate) enum AcceptedSocket {
         Tcp(std::net::TcpStream),
@@ -143,22 +168,11 @@ pub(crate) mod inherited {
         /// # Errors
         /// `EINVAL` where it is no socket of a stream, or the system's error.
         pub(crate) fn copy(fd: RawFd) -> io::Result<Self> {
-            let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
-            if fd < 0 {
-                return Err(invalid());
-            }
-            // SAFETY: as in `InheritedSocket::listen`.
-            let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
-            let socket = SockRef::from(&borrowed);
-            let domain = match socket.r#type() {
-                Ok(Type::STREAM) => socket.local_addr()?.domain(),
-                _ => return Err(invalid()),
-            };
+            let (borrowed, domain) = stream_socket(fd)?;
             let copy = Socket::from(borrowed.try_clone_to_owned()?);
             Ok(match domain {
                 Domain::UNIX => Self::Unix(copy.into()),
-                Domain::IPV4 | Domain::IPV6 => Self::Tcp(copy.into()),
-                _ => return Err(invalid()),
+                _ => Self::Tcp(copy.into()),
             })
         }
         /// Serves it.
@@ -183,23 +197,8 @@ pub(crate) mod inherited {
         /// # Errors
         /// As libuv has them: `EINVAL` where it is no socket that can be listened on.
         pub(crate) fn listen(fd: RawFd, reserved: bool, backlog: u32) -> io::Result<Self> {
-            let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
-            if fd < 0 {
-                return Err(invalid());
-            }
-            // SAFETY: it is used here alone, and before anything else of this process could close it:
-            // JavaScript's thread, which says what is open, is in this call. One that is not open is
-            // an error of the first call.
-            let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
-            let socket = SockRef::from(&borrowed);
-            let domain = match socket.r#type() {
-                Ok(Type::STREAM) => socket.local_addr()?.domain(),
-                _ => return Err(invalid()),
-            };
-            if !matches!(domain, Domain::IPV4 | Domain::IPV6 | Domain::UNIX) {
-                return Err(invalid());
-            }
-            socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
+            let (borrowed, domain) = stream_socket(fd)?;
+            SockRef::from(&borrowed).listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
             let socket = match reserved {
                 true => Socket::from(borrowed.try_clone_to_owned()?),
                 // SAFETY: JavaScript gives it away, as it does to node's own servers.
