@@ -200,13 +200,19 @@ impl Tls {
     /// When a name is neither a host name nor an address.
     #[cfg(feature = "self-signed")]
     pub fn self_signed<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Result<Self, Error> {
-        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        let names = names.into_iter().map(Into::into).collect();
+        Ok(Self::generated(names)?.0)
+    }
+    /// A fresh self-signed certificate, in settings and alone.
+    #[cfg(feature = "self-signed")]
+    fn generated(names: Vec<String>) -> Result<(Self, CertificateDer<'static>), Error> {
         let signed = rcgen::generate_simple_self_signed(names.clone()).map_err(|error| {
             Error::config(format!("no certificate can be made for {names:?}")).with_source(error)
         })?;
+        let root = signed.cert.der().clone();
         let key = PrivateKeyDer::try_from(signed.signing_key.serialize_der())
             .map_err(|error| Error::config(format!("the generated key is unusable: {error}")))?;
-        Self::from_der(vec![signed.cert.der().clone()], key)
+        Ok((Self::from_der(vec![root.clone()], key)?, root))
     }
     /// Takes any rustls configuration as it is. Set `alpn_protocols` yourself.
     pub fn from_rustls(config: Arc<ServerConfig>) -> Self {
@@ -402,14 +408,7 @@ impl Tls {
     #[cfg(feature = "self-signed")]
     #[doc(hidden)]
     pub fn self_signed_with_root(names: &[&str]) -> Result<(Self, CertificateDer<'static>), Error> {
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let signed = rcgen::generate_simple_self_signed(names).map_err(|error| {
-            Error::config("no certificate can be made for these names").with_source(error)
-        })?;
-        let root = signed.cert.der().clone();
-        let key = PrivateKeyDer::try_from(signed.signing_key.serialize_der())
-            .map_err(|error| Error::config(format!("the generated key is unusable: {error}")))?;
-        Ok((Self::from_der(vec![root.clone()], key)?, root))
+        Self::generated(names.iter().map(|name| (*name).to_owned()).collect())
     }
 }
 
