@@ -21,7 +21,8 @@ import type { Http2Settings } from '../options/settings'
 import { sentHeadMaxOf } from '../options/option_bounds'
 import { first, machineSettings, settingsError } from './settings'
 import { SessionControl, type Carrying, type ClientSessionBounds } from './control'
-import { ClientHttp2Stream, type StreamOwner } from './stream'
+import { ClientHttp2Stream } from './stream'
+import type { StreamOwner } from './stream_owner'
 import { checkStreamOptions, type StreamOptions } from './stream_options'
 
 const NO_ERROR = 0
@@ -54,7 +55,7 @@ interface Asked { stream: ClientHttp2Stream; head: OutgoingHead; isEnd: boolean 
 /** The sessions of streams that carry one. */
 const carried = new WeakSet<Duplex>()
 
-export class ClientHttp2Session extends SessionControl implements MachineEvents, StreamOwner {
+export class ClientHttp2Session extends SessionControl implements MachineEvents, StreamOwner<ClientHttp2Stream> {
   readonly type = CLIENT
   $rawSocket: Socket | undefined
   private $carrier: SocketLink | undefined
