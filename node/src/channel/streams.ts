@@ -313,10 +313,8 @@ class Streams implements StreamHalf {
       writeStreamPiece(bridge, Body.ByReference, number, 0, 0, bridge.native.put(chunk))
       return true
     }
-    const position = bridge.room(chunk.length)
+    const position = bridge.copy(chunk)
     if (position === undefined) return false
-    bridge.submissionArena.set(chunk, position & (bridge.arenaBytes - 1))
-    bridge.arenaWritten = (position + chunk.length) | 0
     writeStreamPiece(bridge, Body.Inline, number, position, chunk.length, 0)
     return true
   }

@@ -104,10 +104,8 @@ export abstract class Submissions {
       writePiece(this, Body.ByReference, number, 0, 0, this.native.put(chunk))
       return true
     }
-    const position = this.room(chunk.length)
+    const position = this.copy(chunk)
     if (position === undefined) return false
-    this.submissionArena.set(chunk, position & (this.arenaBytes - 1))
-    this.arenaWritten = (position + chunk.length) | 0
     writePiece(this, Body.Inline, number, position, chunk.length, 0)
     return true
   }
@@ -241,6 +239,15 @@ export abstract class Submissions {
       if (needed - read > this.arenaBytes) return undefined
     }
     return (this.arenaWritten + skipped) | 0
+  }
+
+  /** Copies bytes into the arena, for the entry that is written next: their position, or undefined as of `room`. */
+  copy (bytes: Uint8Array): number | undefined {
+    const position = this.room(bytes.length)
+    if (position === undefined) return undefined
+    this.submissionArena.set(bytes, position & (this.arenaBytes - 1))
+    this.arenaWritten = (position + bytes.length) | 0
+    return position
   }
 
   entry (word0: number, number: number, word2: number, word3: number, word4: number, word5: number, word6: number, word7: number): void {

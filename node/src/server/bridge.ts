@@ -393,10 +393,8 @@ export class ServerBridge implements ServerHalf {
       writeSend(bridge, flags | Body.ByReference, exchange.number, exchange.serial, 0, 0, bridge.native.put(chunk))
       return true
     }
-    const position = bridge.room(chunk.length)
+    const position = bridge.copy(chunk)
     if (position === undefined) return false
-    bridge.submissionArena.set(chunk, position & (bridge.arenaBytes - 1))
-    bridge.arenaWritten = (position + chunk.length) | 0
     writeSend(bridge, flags | Body.Inline, exchange.number, exchange.serial, position, chunk.length, 0)
     lastSend.exchange = flags === 0 ? exchange : null
     lastSend.submitted = bridge.submitted
@@ -412,10 +410,8 @@ export class ServerBridge implements ServerHalf {
   control (connection: number, frame: ControlFrame, bytes: Uint8Array, first = 0, second = 0): void {
     const { bridge } = this
     bridge.write(() => {
-      const position = bridge.room(bytes.length)
+      const position = bridge.copy(bytes)
       if (position === undefined) return false
-      bridge.submissionArena.set(bytes, position & (bridge.arenaBytes - 1))
-      bridge.arenaWritten = (position + bytes.length) | 0
       writeControl(bridge, 0, connection, position, bytes.length, frame, first, second)
       return true
     })
