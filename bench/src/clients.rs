@@ -12,7 +12,7 @@ use trunkline_interop::output_of;
 struct Timed {
     /// User and kernel time of the client, in microseconds.
     client_us: i64,
-    /// That of the server meanwhile, in nanoseconds.
+    /// User and kernel time of the server during the run, in nanoseconds.
     server_ns: u64,
     /// Wall time that the client reports.
     seconds: f64,

@@ -328,7 +328,7 @@ fn alt_svc(quic: SocketAddr) -> Arc<str> {
     Arc::from(format!("h3=\":{}\"; ma={ALT_SVC_SECONDS}", quic.port()))
 }
 
-/// As many as this process may use.
+/// Processors that this process may use; 1 where the system does not say.
 fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }

@@ -17,7 +17,7 @@ pub(crate) trait Framing {
 
     /// The state that is alike in all versions.
     fn session(&self) -> &Session;
-    /// That state, to change.
+    /// The state that is alike in all versions, mutable.
     fn session_mut(&mut self) -> &mut Session;
     /// Exchanges that a client may start now.
     fn capacity_now(&self) -> u32;

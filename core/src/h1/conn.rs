@@ -115,9 +115,9 @@ pub struct Conn {
     pub(super) send_account: SendAccount,
     /// Server: whether connections are scarce.
     pub(super) scarcity: Scarcity,
-    /// Something happened since that conclusions are still to be drawn from.
+    /// Something happened since the last `advance`, whose consequences it is to draw.
     pub(super) unsettled: bool,
-    /// They may wait for one attempt to write.
+    /// The consequences may wait for one attempt to write.
     pub(super) awaits_write: bool,
     /// Client: the capacity its owner knows of.
     pub(super) reported_capacity: u32,

@@ -100,7 +100,7 @@ impl Windows {
             return most;
         };
         let line = round_trip.as_secs_f64() * f64::from(QUIC_STREAM_BYTES_PER_SECOND);
-        // As casts go, what is too large for a u32 is its maximum.
+        // The cast saturates: what is too large for a u32 becomes its maximum.
         let wanted = (line as u32).max(need).max(QUIC_STREAM_WINDOW_BYTES_MIN);
         wanted.min(most)
     }

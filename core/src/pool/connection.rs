@@ -70,7 +70,7 @@ impl Connection {
         self.multiplexing == Multiplexing::No
     }
 
-    /// Its own share of `time`.
+    /// `time`, shorter by the share that spreads the ends of connections.
     pub(super) fn shortened(&self, time: Duration) -> Duration {
         time / 1000 * (1000 - self.jitter_per_mille.min(1000))
     }

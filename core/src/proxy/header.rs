@@ -41,7 +41,7 @@ pub struct ProxyHeader {
 /// Why bytes are no header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyHeaderError {
-    /// They begin neither with `PROXY ` nor with the signature of version 2.
+    /// The bytes begin neither with `PROXY ` nor with the signature of version 2.
     Missing,
     /// The line of version 1 does not end within 107 bytes.
     LineTooLong,
@@ -122,7 +122,7 @@ impl ProxyHeaderReader {
     /// Bytes of the connection, at most as many as it [`wants`](Self::wants).
     ///
     /// # Errors
-    /// They are not a header.
+    /// The bytes are not a header.
     pub fn handle_bytes(&mut self, bytes: &[u8]) -> Result<(), ProxyHeaderError> {
         self.bytes.extend_from_slice(bytes);
         let has = self.bytes.len();

@@ -14,7 +14,7 @@ use {std::task::Waker, tokio::runtime::Handle};
 pub(super) struct Begun {
     pub(super) first: Option<Result<Frame<Bytes>, Error>>,
     pub(super) rest: Body,
-    /// That of both.
+    /// The size of `first` and `rest` together.
     pub(super) hint: SizeHint,
 }
 

@@ -32,7 +32,7 @@ impl Body {
     )]
     pub(crate) fn keeping(self) -> Self {
         match self.kind {
-            // They are shared with every copy of their request.
+            // Whole bytes are shared with every copy of their request.
             Kind::Empty | Kind::Whole(_) => self,
             _ => Self::of(Kind::Rewindable(Box::new(Rewindable {
                 pieces: Vec::new(),

@@ -230,7 +230,7 @@ pub(super) struct RequestExtensions {
 }
 
 impl RequestExtensions {
-    /// Those of a request that was made elsewhere, which says its rank by an extension.
+    /// The extensions of a request that was made elsewhere, which says its rank by an extension.
     pub(super) fn of(parts: &Parts) -> Self {
         Self {
             on_interim: None,
@@ -242,7 +242,7 @@ impl RequestExtensions {
             is_grpc: false,
         }
     }
-    /// Those of a call of gRPC.
+    /// The extensions of a call of gRPC.
     #[cfg(feature = "tonic")]
     pub(super) fn of_grpc(parts: &Parts) -> Self {
         Self {

@@ -30,7 +30,7 @@ pub struct KeptTimeline {
 /// The timelines of one client or server.
 #[derive(Debug, Default)]
 pub(crate) struct Timelines {
-    /// They are kept.
+    /// Whether timelines are kept.
     keeps: AtomicBool,
     kept: Mutex<VecDeque<KeptTimeline>>,
 }
@@ -78,7 +78,7 @@ impl Timelines {
         }
         kept.push_back(timeline);
     }
-    /// Those that are kept, the latest last.
+    /// The timelines that are kept, the latest last.
     pub(crate) fn list(&self) -> Vec<KeptTimeline> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().cloned().collect()

@@ -63,7 +63,7 @@ pub struct PoolMetrics {
 pub struct ClientVersionMetrics {
     /// Connections that were opened.
     pub connections: u64,
-    /// Those of them that are open now.
+    /// Connections that are open now.
     pub connections_open: u64,
     /// Final responses by the first digit of their status, `1xx` (101 alone) to `5xx`. Those that only made the
     /// client send the request once more (417, 421, 425) are not counted.

@@ -144,7 +144,7 @@ struct Worker<S> {
     quic: Option<QuicTask>,
     shared: WorkerContext<S>,
     open: Arc<OpenConnections>,
-    /// They wait for a place: one that was accepted at most, those that were given, and those that the
+    /// Connections that wait for a place: one that was accepted at most, those that were given, and those that the
     /// kernel had queued when the drain began.
     waiting: VecDeque<Accepted>,
     /// Connections that begin are the last.

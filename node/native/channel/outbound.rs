@@ -32,7 +32,7 @@ impl Outbound {
     pub(crate) fn lag(&mut self, now: Instant) -> Duration {
         let (written, drained) = self.completions.progress();
         while let Some(&(_, last)) = self.looks.front()
-            // They wrap around.
+            // Positions wrap around.
             && drained.wrapping_sub(last) as i32 >= 0
         {
             self.looks.pop_front();

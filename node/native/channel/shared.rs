@@ -41,7 +41,7 @@ pub(crate) struct Shared {
     pub(crate) runs: Runs,
     /// Exchanges of clients that are under way.
     pub(crate) exchanges: AtomicU32,
-    /// Those of clients that failed.
+    /// Exchanges of clients that failed.
     failed: Mutex<FailedRequests>,
 }
 

@@ -272,7 +272,7 @@ class Streams implements StreamHalf {
 
   forget (carrier: Carrier): void {
     if (this.open.delete(carrier.number) && carrier.holds) this.bare--
-    // Those that wait for the connection fail in this drain.
+    // Requests that wait for the connection fail in this drain.
     setImmediate(() => { forgetOwnError(`stream ${carrier.number}`) })
   }
 

@@ -283,7 +283,7 @@ function nameOfCode (code: number): string {
 const CODE_NAMES = new Set(['NO_ERROR', 'PROTOCOL_ERROR', 'INTERNAL_ERROR', 'FLOW_CONTROL_ERROR', 'SETTINGS_TIMEOUT', 'STREAM_CLOSED', 'FRAME_SIZE_ERROR',
   'REFUSED_STREAM', 'CANCEL', 'COMPRESSION_ERROR', 'CONNECT_ERROR', 'ENHANCE_YOUR_CALM', 'INADEQUATE_SECURITY', 'HTTP_1_1_REQUIRED'].map(name => `NGHTTP2_${name}`))
 
-/** As Node.js fails for a port that nothing can listen on. */
+/** The error of Node.js for a port that nothing can listen on. */
 export function refusedAt (address: string): Error {
   return Object.assign(system('ECONNREFUSED', `connect ECONNREFUSED ${address}`), { errno: errnoOf('ECONNREFUSED'), syscall: 'connect', address })
 }

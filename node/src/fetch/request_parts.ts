@@ -34,7 +34,7 @@ export interface RequestParts extends Readable {
   readonly list: HeaderList
   readonly settings: Readonly<RequestSettings>
   readonly dispatcher: AnyDispatcher | null
-  /** Those of a request of `serve`. */
+  /** The cookies of a request of `serve`. */
   readonly cookies?: object
   /** The signal of the request, as programs get it. */
   readonly signal: AbortSignal
@@ -53,7 +53,7 @@ const CACHES = new Set(['default', 'no-store', 'reload', 'no-cache', 'force-cach
 const REDIRECTS = new Set(['follow', 'manual', 'error'])
 const PRIORITIES = new Set(['high', 'low', 'auto'])
 const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK'])
-/** Those that are written in capitals (the standard's "normalize"). */
+/** Methods that are written in capitals (the standard's "normalize"). */
 const NORMAL = new Map(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'QUERY'].flatMap(method => [[method, method], [method.toLowerCase(), method]]))
 
 /** A request of a caller. */

@@ -68,7 +68,7 @@ export function registerMetrics (registry: PromRegistry, ...sources: MetricsSour
 
 /** A metric as a registry of prom-client asks for it. */
 class PromMetric {
-  /** That of a counter changes with the registry's content type: prom-client takes `_total` away for OpenMetrics. */
+  /** The name of a counter changes with the registry's content type: prom-client takes `_total` away for OpenMetrics. */
   name: string
   readonly type: string
   readonly help: string

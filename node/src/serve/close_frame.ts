@@ -18,7 +18,7 @@ export function sentCode (code: number): number | undefined {
   return may ? code : undefined
 }
 
-/** As many whole characters of a reason as a frame has room for. */
+/** The whole characters of a reason that a frame has room for. */
 export function sentReason (reason: string): string {
   const bytes = Buffer.from(reason)
   if (bytes.length <= REASON_BYTES_MAX) return reason

@@ -345,7 +345,7 @@ export class ServerWebSocket<T = undefined> {
 export class WebSockets<T> {
   settings: Settings<T>
   private acceptor: Acceptor
-  /** Those that are open, with the contexts of their handlers. */
+  /** Open WebSockets, with the contexts of their handlers. */
   private readonly open = new Map<ServerWebSocket<T>, AsyncResource>()
   private readonly topics = new Map<string, Set<ServerWebSocket<T>>>()
   private timer: NodeJS.Timeout | null = null

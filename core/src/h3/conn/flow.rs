@@ -1,6 +1,6 @@
 //! Receive windows and the send window. The QUIC transport refunds read bytes of streams and
-//! connection itself. A stream's window is fixed for the connection's life. The connection's window
-//! is decided here by the rule of HTTP/2's streams ([`Credit`](crate::credit::Credit)): it grows
+//! connection itself. The transport's window of a stream is fixed for the connection's life; a larger
+//! one that is set here adds bytes that are read ahead of the user. The connection's window is decided here by the rule of HTTP/2's streams ([`Credit`](crate::credit::Credit)): it grows
 //! with the bytes that users take and borrows from the shared budget, on a client only while a
 //! reader waits for the peer. [`read_room`](Conn::read_room) and the transport's stream window
 //! bound a stream's unread bytes.

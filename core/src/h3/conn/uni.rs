@@ -147,7 +147,7 @@ impl PeerUni {
 #[derive(Debug, Default)]
 pub(in crate::h3) struct PeerUnis {
     open: Vec<PeerUni>,
-    /// Those that were opened so far, of any kind.
+    /// Unidirectional streams that the peer has opened so far, of any kind.
     count: u64,
     /// The kinds that have come, in the order of the kinds.
     has_come: [bool; 3],

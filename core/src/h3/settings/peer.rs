@@ -15,12 +15,12 @@ pub(in crate::h3) struct PeerSettings {
 }
 
 impl PeerSettings {
-    /// Those to follow: the peer's, the remembered ones, or the defaults.
+    /// The settings to follow: the peer's, the remembered ones, or the defaults.
     #[inline]
     pub(in crate::h3) fn get(&self) -> Settings {
         self.known.or(self.remembered).unwrap_or_default()
     }
-    /// Those that came on this connection.
+    /// The settings that came on this connection.
     #[inline]
     pub(in crate::h3) fn known(&self) -> Option<Settings> {
         self.known
@@ -31,7 +31,7 @@ impl PeerSettings {
     /// The peer's SETTINGS came.
     ///
     /// # Errors
-    /// They allow less than the remembered ones, under which early data was sent.
+    /// The settings allow less than the remembered ones, under which early data was sent.
     pub(in crate::h3) fn take(&mut self, settings: Settings) -> Result<(), Violation> {
         if let Some(before) = self.remembered.take() {
             settings.check_against(&before)?;

@@ -10,7 +10,7 @@ use crate::http::{Field, RequestHead, ResponseHead, Token};
 pub enum BodyLength {
     /// No body; the next message may follow.
     None,
-    /// As many bytes; may be 0.
+    /// The body's bytes; may be 0.
     Known(u64),
     /// The chunked coding (RFC 9112 section 7.1).
     Chunked,

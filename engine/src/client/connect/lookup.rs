@@ -138,7 +138,7 @@ impl Route {
         let hints = record.addresses.iter();
         self.reachable(hints.map(|ip| SocketAddr::new(*ip, port)))
     }
-    /// Those of the addresses that the local address can reach.
+    /// The addresses that the local address can reach.
     fn reachable(&self, addresses: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
         addresses
             .filter(|address| {

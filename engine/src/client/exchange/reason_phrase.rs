@@ -32,7 +32,7 @@ impl ReasonPhrase {
 pub struct ReceivedFields(Arc<[(Bytes, Bytes)]>);
 
 impl ReceivedFields {
-    /// Those of a head; `None`: its names were not kept.
+    /// The fields of a head; `None`: its names were not kept.
     pub(super) fn of(head: &ResponseHead) -> Option<Self> {
         let mut spellings = head.section().spellings().peekable();
         spellings.peek()?;

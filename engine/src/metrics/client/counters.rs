@@ -70,7 +70,7 @@ impl FailureCounts {
             self.0[at].fetch_add(1, Ordering::Relaxed);
         }
     }
-    /// Those that are not zero.
+    /// The counts that are not zero, with their names.
     pub(crate) fn read(&self) -> Vec<(&'static str, u64)> {
         let counts = self.0.iter().map(|count| count.load(Ordering::Relaxed));
         let named = ErrorKind::NAMES.into_iter().zip(counts);

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 /// Lists the connections of a server, from any thread and after its end too. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Inspector {
-    /// They must not keep a worker from its end; `None`: it has ended.
+    /// The commands' channel of each worker, weak so that it does not keep a worker from its end; `None`: it has ended.
     workers: Vec<Option<mpsc::WeakUnboundedSender<WorkerCommand>>>,
     metrics: MetricsReader,
     /// One that may start later, and whether it has.
@@ -101,7 +101,7 @@ impl Inspector {
             others.is_empty() || worker.is_some_and(|worker| worker.upgrade().is_some())
         };
         let workers: Vec<_> = workers.filter(is_there).collect();
-        // Those that have ended are not missed.
+        // Workers that have ended are not missed.
         let beside: Vec<_> = (others.iter())
             .flat_map(|other| &other.workers)
             .filter_map(|worker| worker.as_ref()?.upgrade())

@@ -37,7 +37,7 @@ enum BindTarget {
     Address(Result<SocketAddr, Error>),
     /// A socket that another process has opened.
     Open(TcpListener),
-    /// Those that another process has opened, for HTTP/3 too.
+    /// Sockets that another process has opened, for HTTP/3 too.
     #[cfg(unix)]
     Given(Sockets),
 }

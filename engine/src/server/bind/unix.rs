@@ -21,7 +21,7 @@ enum BindTarget {
         path: PathBuf,
         mode: Option<u32>,
     },
-    /// Those of a process whose place this one takes.
+    /// The sockets of a process whose place this one takes.
     Given(Sockets),
     /// A socket that listens already, or why it cannot be taken.
     Open(Result<StdUnixListener, Error>),

@@ -19,7 +19,7 @@ enum Sni {
     /// Nothing.
     #[default]
     Ignored,
-    /// They are for the named host, if one was named.
+    /// Requests are for the host that SNI names, if it names one.
     Binds,
     /// As `Binds`; and without SNI requests must name an address.
     BindsStrictly,

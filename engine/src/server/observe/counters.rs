@@ -248,7 +248,7 @@ impl Counters {
     }
 }
 
-/// Those of a name that are not zero.
+/// The counts that are not zero, with their names.
 fn named(
     names: impl Iterator<Item = &'static str>,
     count: impl Fn(usize) -> u64,
@@ -257,7 +257,7 @@ fn named(
     counted.filter(|(_, count)| *count > 0).collect()
 }
 
-/// Those of all names.
+/// The counts of all names.
 fn every(names: &[&'static str], count: impl Fn(usize) -> u64) -> Vec<(&'static str, u64)> {
     let counted = names
         .iter()

@@ -114,7 +114,7 @@ pub struct Metrics {
 pub struct VersionMetrics {
     /// Connections that have begun to speak it.
     pub connections: u64,
-    /// Those of them that speak it now.
+    /// Connections that speak it now.
     pub connections_open: u64,
     /// Requests that came.
     pub requests: u64,

@@ -77,7 +77,7 @@ enum Change {
 #[derive(Debug, Default)]
 pub(in crate::server) struct Changes {
     all: Vec<(Duration, Change)>,
-    /// Those that found no room.
+    /// Changes that found no room.
     more: u64,
 }
 

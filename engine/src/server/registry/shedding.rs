@@ -72,7 +72,7 @@ pub(in crate::server) struct Shedder {
     settings: Shedding,
     send_budget: Arc<BudgetShare>,
     addresses: Arc<AddressRates>,
-    /// As last measured, nanoseconds.
+    /// The lag as last measured, nanoseconds.
     lag: AtomicU64,
     /// The memory of the process as last measured, bytes.
     resident: AtomicU64,

@@ -54,9 +54,9 @@ pub(in crate::server) struct QuicListener<S: Serve> {
     connections: Vec<Option<Box<QuicConnection<S>>>>,
     /// Connections whose handshake is not done.
     half_open: usize,
-    /// Those whose turn it is: something came, or a handler can go on.
+    /// Connections whose turn it is: something came, or a handler can go on.
     dirty: Vec<u32>,
-    /// Those that may have something to send.
+    /// Connections that may have something to send.
     sending: Vec<u32>,
     timers: Timers,
     alarm: Option<Pin<Box<Sleep>>>,

@@ -28,7 +28,7 @@ impl TrustedCertificates {
         Self { of_subjects }
     }
 
-    /// Those that may be in a chain above `presented`.
+    /// The trusted certificates that may be in a chain above `presented`.
     fn above<'a>(&'a self, presented: &[Certificate<'a>]) -> Vec<Certificate<'a>> {
         let mut above: Vec<Certificate<'a>> = Vec::new();
         let mut names: Vec<&[u8]> = presented.iter().map(Certificate::issuer_der).collect();

@@ -17,7 +17,7 @@ pub(crate) struct RingLag {
     base: Instant,
     /// When JavaScript was woken that has not come yet, nanoseconds since `base`; 0: it has.
     woken: AtomicU64,
-    /// Those above the last bound are the last.
+    /// Waits by the bounds; the last bucket has those above the last bound.
     buckets: [AtomicU64; BOUNDS.len() + 1],
     sum_nanos: AtomicU64,
 }

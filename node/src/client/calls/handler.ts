@@ -7,7 +7,7 @@ import { fieldsObject, type Fields } from '../prepare/head'
 
 type Raw = (string | Buffer)[] | null | undefined
 
-/** As undici decodes them. */
+/** Raw fields as texts, decoded as undici does. */
 export function textsOf (raw: Raw): string[] { return (raw ?? []).map(field => typeof field === 'string' ? field : field.toString()) }
 
 

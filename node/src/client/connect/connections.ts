@@ -49,9 +49,9 @@ function connector (): never {
   throw new NotSupportedError('connections are made by the engine')
 }
 
-/** Those of dispatchers that have listeners, while connections of theirs are open: a program may keep nothing else of one. */
+/** The connections of dispatchers that have listeners, while connections of theirs are open: a program may keep nothing else of one. */
 const listened = new Set<Connections>()
-/** Those of dispatchers that end: a program may keep nothing else of them than the promise. */
+/** The connections of dispatchers that end: a program may keep nothing else of them than the promise. */
 const ending = new Set<Connections>()
 const { listenerCount } = EventEmitter.prototype
 const EVENTS = ['connect', 'disconnect', 'connectionError', 'drain', 'ping']

@@ -116,7 +116,7 @@ export class Load {
 /** Where a request goes, by the number that the addon knows. */
 export interface Target {
   number: number
-  /** As callers write it. */
+  /** The origin as callers write it. */
   readonly origin: string
   /** Requests under way that go there. */
   count: number

@@ -350,7 +350,7 @@ const collected = new FinalizationRegistry<() => void>(take => { take() })
 
 /** Microtasks behind which a dispatcher reports its end: the events of its connections, and the callback of the request whose end this is. */
 const OWN_TURNS = 2
-/** Those of a pool, which waits for its clients as undici's does: callers learn of the ends of their requests before. */
+/** Microtasks of a pool, which waits for its clients as undici's does: callers learn of the ends of their requests before. */
 const TURNS_OF_CLIENTS = 4
 
 function behindTurns (turns: number, call: () => void): void {

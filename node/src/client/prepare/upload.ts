@@ -29,7 +29,7 @@ export class Upload {
   private wake: (() => void) | null = null
   private hasBegun = false
   private stopped = false
-  /** As many bytes as content-length says are sent: the source has only to say its end. */
+  /** All bytes that content-length announces are sent: the source has only to say its end. */
   private isWhole = false
   private iterator: AsyncIterator<unknown> | Iterator<unknown> | null = null
   private timer: NodeJS.Timeout | null = null

@@ -46,7 +46,7 @@ const ofRequests = new WeakSet<ReadableStream>()
 /** Whether it is the body of a request of a server: where that is sent on, it needs no `duplex`, and the request's length is its own. */
 export function isOfRequest (stream: unknown): boolean { return stream instanceof ReadableStream && ofRequests.has(stream) }
 
-/** Those of them that another body has, which reads them when it is sent. */
+/** Streams of `ofRequests` that another body has, which reads them when it is sent. */
 const claimed = new WeakSet<ReadableStream>()
 export function claim (stream: ReadableStream): void { if (ofRequests.has(stream)) claimed.add(stream) }
 

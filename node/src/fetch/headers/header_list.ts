@@ -136,7 +136,7 @@ export class HeaderList {
 
   copy (): HeaderList { return new HeaderList(this.fields.map(field => ({ ...field }))) }
 
-  /** As fields cross the channel: names in lower case, names and values by turns, a zero between two. */
+  /** The fields as they cross the channel: names in lower case, names and values by turns, a zero between two. */
   text (): string {
     let text = ''
     for (const { lower, value } of this.fields) text += text === '' ? `${lower}\0${value}` : `\0${lower}\0${value}`

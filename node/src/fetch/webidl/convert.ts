@@ -47,7 +47,7 @@ export function mustBeFunction (call: unknown, name: string): void {
   if (typeof call !== 'function') throw new TypeError(`Failed to execute 'forEach' on '${name}': parameter 1 is not of type 'Function'.`)
 }
 
-/** As Node.js fails where a member is called of something else. */
+/** The error of Node.js where a member is called of something else. */
 export function illegal (): TypeError { return Object.assign(new TypeError('Illegal invocation'), { code: 'ERR_INVALID_THIS' }) }
 
 /** A value as it stands in the words of an error: text and objects as they are printed. */

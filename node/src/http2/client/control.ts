@@ -82,7 +82,7 @@ export abstract class SessionControl extends EventEmitter {
   abstract $onCapacity (): void
 
   get pendingSettingsAck (): boolean { return this.$pendingAck > 0 }
-  /** Those that were shown last stay when the session is destroyed, as with node:http2. */
+  /** Settings that were shown last stay when the session is destroyed, as with node:http2. */
   get localSettings (): Http2Settings { return this.destroyed || this.connecting ? this.$shownLocal ?? {} : (this.$shownLocal ??= { ...this.$local, ...this.$extensions }) }
 
   settings (settings: Http2Settings, callback?: SettingsCallback): void {

@@ -10,13 +10,13 @@ const SECTION_BYTES_MAX = 128 * 1024
 
 /** Settings that do not change in a connection's life. */
 const FIXED = ['maxFrameSize', 'enablePush']
-/** Those that a session says when its user says none: a push is refused. */
+/** Settings that a session sends when its user gives none: a push is refused. */
 const OURS: Http2Settings = { enablePush: false, maxHeaderListSize: 65_536, maxHeaderSize: 65_536 }
 
 /** `settings` changed by `changes`, except for what is fixed for a client's connection. */
 export const changedByClient = (settings: Http2Settings, changes: Http2Settings): Http2Settings => changed(settings, changes, FIXED)
 
-/** Those of the first SETTINGS. */
+/** The settings of the first SETTINGS frame. */
 export const first = (given: Http2Settings): Http2Settings => changedByClient(OURS, given)
 
 /** The error that ends a session of these settings: node checks them when its first frame is written. */

@@ -149,7 +149,7 @@ export class RawAnswer implements SocketBytes {
     if (this.exchange.version < HttpVersion.Http2) this.socket.$of.shutDown()
   }
 
-  /** As on one of the system what was written leaves, and an end follows it, which is that of a body without another. */
+  /** Sends what was written and an end behind it, as a socket of the system does: the end of a body that has no other. */
   leave (): void {
     if (this.framing !== null || !this.exchange.headSent) return this.exchange.reset(CANCEL)
     this.end()

@@ -53,7 +53,7 @@ export interface Refused {
 
 interface ClientError extends Error { code: string; bytesParsed?: number; rawPacket?: Buffer; reason?: string }
 
-/** That a request is not whole in its time. */
+/** The error of a request that is not whole in its time. */
 export const requestTimeout = (): ClientError => coded(Error, 'ERR_HTTP_REQUEST_TIMEOUT', 'Request timeout')
 
 /** The error of `clientError`. */

@@ -151,7 +151,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     return [new URL(remotePort === undefined ? host : `${host}:${remotePort}`).origin]
   }
 
-  /** Those that the peer has acknowledged. */
+  /** The settings that the peer has acknowledged. */
   get localSettings (): Http2Settings { return this.$isDestroyed ? this.$shownLocal ?? {} : (this.$shownLocal ??= { ...this.$local, ...this.$extensions }) }
   get remoteSettings (): Http2Settings { return this.$isDestroyed ? {} : this.$remote }
 

@@ -27,7 +27,7 @@ export function checkListed (ids: unknown): asserts ids is number[] | undefined 
   }
 }
 
-/** Those of `customSettings` that are an extension's and in their range, each with its identifier. */
+/** The settings of `customSettings` that are an extension's and in their range, each with its identifier. */
 export function extensionsOf (custom: unknown): [number, number][] {
   if (typeof custom !== 'object' || custom === null) return []
   const pairs: [number, number][] = []

@@ -90,9 +90,9 @@ const MEMBERS = [
   'maxRequestsPerSocket', 'httpAllowHalfOpen', 'shouldUpgradeCallback', 'maxHeaderSize', 'insecureHTTPParser', 'requireHostHeader',
   'joinDuplicateHeaders', 'rejectNonStandardBodyWrites'
 ] as const
-/** Those of a server of node:http2 that takes HTTP/1.1. */
+/** Members of a server of node:http2 that takes HTTP/1.1. */
 const OF_HTTP2 = MEMBERS.slice(0, 5)
-/** Those that the engine applies: programs set them while the server listens. */
+/** Members that the engine applies: programs set them while the server listens. */
 const APPLIED = new Set<string>(['headersTimeout', 'requestTimeout', 'keepAliveTimeout', 'keepAliveTimeoutBuffer', 'httpAllowHalfOpen'])
 
 interface Served extends OwnHttp1 {

@@ -41,7 +41,7 @@ export class Intake {
   endsLater = false
   /** Bytes that have come. */
   received = 0
-  /** Those of them that were taken. */
+  /** Bytes that were taken. */
   taken = 0
 
   /** `goesOn`: bytes come although the request has no body. `endsApart`: the end goes a turn behind the last piece here, and not where it comes from. */

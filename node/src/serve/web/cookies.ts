@@ -93,7 +93,7 @@ function valueOf (name: string, given: number, value: unknown): string {
 }
 
 export class CookieMap {
-  /** Those that came, without those that were set or deleted. */
+  /** Cookies of the request, without those that were set or deleted. */
   #came: [name: string, value: string][]
   /** By name: what the answer says. A value of null: it is deleted. */
   readonly #set = new Map<string, { value: string | null; line: string }>()

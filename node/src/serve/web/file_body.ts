@@ -97,9 +97,9 @@ export class FileBody {
   }
 
   async arrayBuffer (): Promise<ArrayBuffer> { return (await this.bytes()).buffer }
-  /** As UTF-8. */
+  /** The bytes decoded as UTF-8. */
   async text (): Promise<string> { return new TextDecoder().decode(await this.bytes()) }
-  /** Parsed. @throws SyntaxError where it is no JSON. */
+  /** The text parsed as JSON. @throws SyntaxError where it is no JSON. */
   async json (): Promise<any> { return JSON.parse(await this.text()) }
 }
 

@@ -24,7 +24,7 @@ export interface ClientOptions {
   roots?: string[]
 }
 
-/** These options in the engine's form. */
+/** Options of client certificates in the engine's form. */
 export interface ClientsAsk { issuers: string; revoked?: string; admits: 'believed' | 'everybody' }
 
 function pemOf (given: Pem): string {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 pub(in crate::h3) struct SlowReaders {
     /// Streams of which the user holds a window full.
     full: u32,
-    /// They hold the peer up, and the window cannot be raised further.
+    /// Full streams hold the peer up, and the connection's window cannot be raised further.
     exhausted: bool,
     /// Streams whose readers have not caught up with the transport since they were full.
     behind: u32,

@@ -4,7 +4,7 @@
 
 use crate::http::{Fields, RequestHead};
 
-/// As many as its connection says, and none of another connection.
+/// Sections and heads of one connection, as many as it says.
 #[derive(Debug, Default)]
 pub(crate) struct FreeList {
     sections: Vec<Fields>,

@@ -62,7 +62,7 @@ impl LastHead {
         let known = self.known.as_deref_mut();
         known.is_none_or(|known| known.admission.is_due())
     }
-    /// These bytes were this head.
+    /// Keeps `head` as what `bytes` decode to.
     #[cold]
     pub(crate) fn keep(&mut self, bytes: &[u8], stamp: u64, head: &RequestHead, version: Version) {
         if bytes.len() > BYTES_MAX || head.section().size() > SECTION_BYTES_MAX {

@@ -65,7 +65,7 @@ impl Steering {
     fn id_bytes(&self) -> usize {
         Self::id_bytes_with(self.balanced.as_ref())
     }
-    /// Those before the owner.
+    /// The bytes of an id in front of the owner's.
     fn start_bytes(&self) -> usize {
         self.id_bytes() - OWNER_BYTES
     }

@@ -398,7 +398,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   }
 }
 
-/** Those that wait for the end of the turn, which they have one for all of. */
+/** Carriers that wait for the end of the turn: one callback is for all of them. */
 let planned: ResponseCarrier[] = []
 function endTurn (): void {
   const now = planned

@@ -8,7 +8,7 @@ export interface PendingAnswer {
   readonly incoming: IncomingMessage | null
   /** Bytes of the body that wait here or on their way. */
   readonly unsent: number
-  /** Those of them that the socket itself does not have. */
+  /** Bytes of `unsent` that the socket itself does not have. */
   readonly awaited: number
   /** Before its socket is destroyed: sends a head that was asked for, and calls back the writers of an answer that went as one message. */
   settle: () => void

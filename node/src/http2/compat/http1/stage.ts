@@ -15,9 +15,9 @@ export class Stage extends Socket {
   /** The response in progress. */
   declare _httpMessage?: Response | null
   declare _hadError?: boolean
-  /** That of the connection of HTTP/1.1, where an answer of another request goes first. */
+  /** The stage of the connection of HTTP/1.1, where an answer of another request goes first. */
   $before: Stage | undefined
-  /** That of the request in front of this one, which is answered first. */
+  /** The stage of the request in front of this one, which is answered first. */
   $ahead: Stage | undefined
   /** The stage of a connection's newest request. */
   $newest: Stage | undefined
@@ -33,7 +33,7 @@ export class Stage extends Socket {
   private $isLast = false
   /** The server's timeout runs. */
   private $isLimited = false
-  /** Those under TLS have another class beside this one. */
+  /** Marks stages: under TLS they have another class beside this one. */
   $isStage = true
   /** The connection is one of HTTP/2, each of whose responses has a socket of its own. */
   private $isOfMany = false
@@ -96,7 +96,7 @@ export class Stage extends Socket {
     this.$isLimited = false
   }
 
-  /** Those of the response in progress count that the connection has not written yet. */
+  /** Bytes of the response in progress count, too, that the connection has not written yet. */
   override get bytesWritten (): number { return super.bytesWritten + (this.$written?.unsent ?? 0) }
 
   override _write (chunk: Buffer, encoding: unknown, done: (error?: Error) => void): void {
