@@ -2,8 +2,8 @@
 //!
 //! A [`Client`] keeps one pool. A request goes through its gate onto a connection that has room, or
 //! waits in its origin's queue. Each connection is a task on the runtime of the request that opened
-//! it. `pipelining` (HTTP/1.1) and `max_concurrent_streams` (HTTP/2) are two settings, and neither
-//! moves the other.
+//! it. `pipelining` (HTTP/1.1) and `max_concurrent_streams` (HTTP/2 and HTTP/3) are two settings, and
+//! neither moves the other.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), trunkline::Error> {
@@ -167,7 +167,7 @@ impl Client {
         self.dispatch.set_pipelining(pipelining);
     }
     /// The ceiling of HTTP/2's requests in flight on one connection, below the peer's own limit.
-    /// Default 100. HTTP/1.1 is not concerned.
+    /// Default 100. HTTP/1.1 is not concerned; HTTP/3 has the same ceiling where one was set.
     pub fn max_concurrent_streams(&self) -> u32 {
         self.dispatch.max_concurrent_streams()
     }

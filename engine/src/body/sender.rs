@@ -1,4 +1,4 @@
-//! Feeding a body from a poll function.
+//! Gives bytes to a body from a poll function.
 
 use super::BodySender;
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! The timelines of the last failed requests of a client or a server, kept from the moment that a page shows it.
+//! The timelines of the last failed requests of a client or a server, kept once the program or a page asks for them.
 
 #[cfg(feature = "client")]
 use super::Error;
@@ -36,16 +36,16 @@ pub(crate) struct Timelines {
 }
 
 impl Timelines {
-    /// Keeps those of requests that fail from now on.
+    /// Keeps the timelines of requests that fail from now on.
     pub(crate) fn keep(&self) {
         self.keeps.store(true, Ordering::Relaxed);
     }
-    /// Whether they are kept.
+    /// Whether timelines are kept.
     #[cfg(feature = "server")]
     pub(crate) fn are_kept(&self) -> bool {
         self.keeps.load(Ordering::Relaxed)
     }
-    /// Numbers the error and keeps its timeline, where they are kept.
+    /// Numbers the error and keeps its timeline, where timelines are kept.
     #[cfg(feature = "client")]
     pub(crate) fn note(&self, error: Error) -> Error {
         if !self.keeps.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! One TCP or Unix connection on one task: its socket, its machine and all its handlers. A turn
+//! One connection over a byte stream on one task: its socket, its machine and all its handlers. A turn
 //! reads the available bytes, polls the ready handlers, and writes once.
 
 pub(super) mod accept;

@@ -1,5 +1,5 @@
-//! Cuts the input into frames, in place. Only an incomplete frame is copied, and DATA never is: its
-//! payload is passed on as it arrives (RFC 9113 section 4.1).
+//! Cuts the input into frames, in place (RFC 9113 section 4.1). Bytes are kept of an incomplete frame and of a
+//! header block that goes on in CONTINUATION frames; the payload of DATA is passed on as it arrives.
 
 use super::{Conn, Life, Timer};
 use crate::error::Violation;

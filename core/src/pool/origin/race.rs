@@ -12,11 +12,11 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Between two attempts (RFC 8305 section 5: recommended).
+/// The time between the beginnings of two attempts (RFC 8305 section 5: recommended).
 pub const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
-/// Shorter would flood (RFC 8305 section 5: MUST NOT be less).
+/// The least delay: a shorter one would flood the network (RFC 8305 section 5: MUST NOT be less).
 pub const ATTEMPT_DELAY_MIN: Duration = Duration::from_millis(10);
-/// Longer would be no race (RFC 8305 section 5: recommended upper bound).
+/// The longest delay: behind a longer one attempts follow each other (RFC 8305 section 5: recommended upper bound).
 pub const ATTEMPT_DELAY_MAX: Duration = Duration::from_secs(2);
 
 /// The next step.

@@ -27,7 +27,7 @@ impl<R> Pool<R> {
         let Some(connection) = self.connections.get(key).filter(|c| !c.is_draining) else {
             return;
         };
-        // As if it had said so itself.
+        // The report that it would make if it drained by itself.
         let report = connection.gate.draining_report();
         self.file_report(now, key, report);
         if let Some(connection) = self.connections.get_mut(key) {
