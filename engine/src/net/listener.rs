@@ -19,6 +19,8 @@ use tokio::net::{TcpListener, TcpStream};
 pub(crate) enum Owner {
     /// Bound by this server, for itself.
     Here,
+    /// Bound by this server, beside sockets of others at its port (SO_REUSEPORT).
+    Beside,
     /// Given to the server; other processes may accept connections from it.
     Elsewhere,
 }
@@ -181,8 +183,8 @@ impl Acceptor {
         Ok(match self {
             Self::Tcp(listener, owner) => {
                 let listener = listener.into_std()?;
-                let is_shut = owner == Owner::Here && refuse_handshakes(&listener);
-                AcceptQueue::Tcp(listener, is_shut)
+                let is_shut = owner != Owner::Elsewhere && refuse_handshakes(&listener);
+                AcceptQueue::Tcp(listener, is_shut.then_some(owner))
             }
             #[cfg(unix)]
             Self::Unix(unix) => {
@@ -197,17 +199,21 @@ impl Acceptor {
 /// The connections that the kernel has accepted on a socket that closes: their clients hold them for open.
 #[derive(Debug)]
 pub(crate) enum AcceptQueue {
-    /// Whether clients that begin a handshake are ignored.
-    Tcp(StdTcpListener, bool),
+    /// With its owner, where clients that begin a handshake are ignored.
+    Tcp(StdTcpListener, Option<Owner>),
     #[cfg(unix)]
     Unix(std::os::unix::net::UnixListener),
     None,
 }
 
 impl AcceptQueue {
-    /// Whether no client can begin a handshake: once those that have begun are done, nothing follows.
-    pub(crate) fn refuses_handshakes(&self) -> bool {
-        matches!(self, Self::Tcp(_, true))
+    /// Whether handshakes that have begun are to be awaited: nothing follows them, and they last where a client is
+    /// distant, or near one while the processor is taken. That is worth a wait where others serve at the port.
+    pub(crate) fn awaits_handshakes(&self, has_distant_clients: bool) -> bool {
+        match self {
+            Self::Tcp(_, Some(owner)) => has_distant_clients || *owner == Owner::Beside,
+            _ => false,
+        }
     }
     /// The next one; `None`: there are no more.
     ///

@@ -1,4 +1,6 @@
 use super::{Accepted, AcceptedSocket};
+#[cfg(target_os = "linux")]
+use super::{Acceptor, Listener, Owner};
 use socket2::SockRef;
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
@@ -33,4 +35,25 @@ fn a_connection_that_was_reset_before_it_changes_threads_still_gives_what_came()
         socket.read_exact(&mut came).await.expect("what came");
         assert_eq!(&came, b"GET /");
     });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn handshakes_of_near_clients_are_awaited_at_a_port_where_others_serve() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .expect("a runtime");
+    let _within = runtime.enter();
+    let awaits = |owner, has_distant_clients| {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.set_nonblocking(true).expect("it is a socket");
+        let acceptor = Acceptor::new(Listener::Tcp(listener, owner)).expect("a listener");
+        let queue = acceptor.into_queue().expect("a queue");
+        queue.awaits_handshakes(has_distant_clients)
+    };
+    assert!(awaits(Owner::Beside, false));
+    assert!(!awaits(Owner::Here, false), "a test's server need not wait");
+    assert!(awaits(Owner::Here, true));
+    assert!(!awaits(Owner::Elsewhere, true), "others accept from it");
 }

@@ -324,7 +324,7 @@ impl<S: SpawnConnections> Worker<S> {
             return;
         };
         self.take_all(&queue);
-        if queue.refuses_handshakes() && self.has_distant_clients {
+        if queue.awaits_handshakes(self.has_distant_clients) {
             timer::sleep(HANDSHAKE_WAIT).await;
             self.take_all(&queue);
         }
@@ -444,7 +444,8 @@ pub(super) const LAST_WORDS: Duration = Duration::from_millis(200);
 /// processes have too must not keep a drain from its end.
 const QUEUED_MAX: usize = 4096;
 /// How long handshakes that have begun before a drain may take to get into the queue: a round trip within a
-/// data centre and the turn of a processor. The port is taken for as long. A server without a distant client does not wait.
+/// data centre and the turn of a processor. The port is taken for as long. A server without a distant client does not wait, unless
+/// others serve at its port.
 const HANDSHAKE_WAIT: Duration = Duration::from_millis(20);
 /// See [`pause_after`].
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

@@ -95,7 +95,11 @@ impl Port {
                     tries -= 1;
                     match udp(address, count) {
                         Ok(udp) => {
-                            let own = |listener| Listener::Tcp(listener, Owner::Here);
+                            let owner = match self.options.shares {
+                                true => Owner::Beside,
+                                false => Owner::Here,
+                            };
+                            let own = |listener| Listener::Tcp(listener, owner);
                             let tcp = tcp.into_iter().map(own).collect();
                             break (tcp, address, udp);
                         }
