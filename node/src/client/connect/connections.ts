@@ -56,6 +56,9 @@ const ending = new Set<Connections>()
 const { listenerCount } = EventEmitter.prototype
 const EVENTS = ['connect', 'disconnect', 'connectionError', 'drain', 'ping']
 
+/** A connection that has ended with its dispatcher. */
+interface Ended { number: number; load: Load; hasStreams: boolean; emit: () => void }
+
 export class Connections implements ConnectionListener {
   private readonly open = new Map<number, Connection>()
   /** Connections opened after the dispatcher was closed; they emit no events. */
@@ -64,13 +67,14 @@ export class Connections implements ConnectionListener {
   private readonly places = new Map<string, OriginEntry>()
   /** Emits the failures of connections whose requests have not failed yet, in order. */
   private readonly failures: { load: Load; emit: () => void }[] = []
-  /** Emit `disconnect` of connections that end with the dispatcher. */
-  private readonly disconnects: (() => void)[] = []
+  /** Connections that end with the dispatcher: `emit` emits their `disconnect`. */
+  private readonly disconnects: Ended[] = []
   /** Emit the ends of connections with which no request has failed. */
   private readonly gracefulEnds: (() => void)[] = []
   private attempts = 0
   private holdsConnections = false
   private onEmpty: (() => void) | null = null
+  private onEnded: ((load: Load, place: number) => void) | null = null
   private onLast: (() => void) | null = null
 
   constructor (
@@ -90,10 +94,11 @@ export class Connections implements ConnectionListener {
   /** Connections that are open. */
   get size (): number { return this.open.size }
 
-  /** No more are opened; `onLast` is called when the open ones are closed, at once where there are none, and `onEmpty`
-   * when the attempts have ended too. */
-  end (onLast: () => void, onEmpty: () => void): void {
+  /** No more are opened; `onEnded` is called for each of the open ones when all are closed, by its place among those of its
+   * origin, `onLast` with the last of them, at once where there are none, and `onEmpty` when the attempts have ended too. */
+  end (onEnded: (load: Load, place: number) => void, onLast: () => void, onEmpty: () => void): void {
     this.emitGracefulEnds()
+    this.onEnded = onEnded
     this.onLast = onLast
     this.onEmpty = onEmpty
     listened.delete(this)
@@ -110,11 +115,20 @@ export class Connections implements ConnectionListener {
         ending.delete(this)
         this.bridge.release()
         onLast()
-        for (const emit of this.disconnects.splice(0)) apart(emit)
       }
-      // In a turn of its own: what came with the end of the connections goes to its readers first.
-      if (this.disconnects.length > 0) setImmediate(last)
-      else last()
+      const ended = inOrder(this.disconnects.splice(0))
+      if (ended.length === 0) last()
+      // Each in a turn of its own, as with undici, and streams in front of all. What came with the end of the connections goes to its readers first.
+      if (ended.some(({ hasStreams }) => hasStreams)) {
+        setImmediate(() => { for (const { load, place, hasStreams } of ended) if (hasStreams) this.onEnded!(load, place) })
+      }
+      for (const [at, { load, place, emit }] of ended.entries()) {
+        setImmediate(() => {
+          this.onEnded!(load, place)
+          if (at === ended.length - 1) last()
+          apart(emit)
+        })
+      }
     }
     if (this.open.size + this.late.size + this.attempts === 0) this.onEmpty?.()
   }
@@ -240,8 +254,9 @@ export class Connections implements ConnectionListener {
   private emitFailure (load: Load): void {
     const at = this.failures.findIndex(one => one.load === load)
     if (at < 0) return load.repeatFailure()
-    this.failures.splice(at, 1)[0]!.emit()
+    // In front of the listeners: one may destroy the dispatcher, and with it the requests that wait for other attempts.
     load.surplus--
+    this.failures.splice(at, 1)[0]!.emit()
   }
 
   /** Whether all requests of a Client that wait have failed with an attempt, as with undici: whatever a listener of the event does. */
@@ -269,7 +284,7 @@ export class Connections implements ConnectionListener {
     const error = isGraceful ? this.of.reason ?? timeoutOf(connection) ?? gracefulEnd(events.error!) : connection.alpnProtocol === 'h2' ? goneAway(events.error!) : errorOf(events.error!, false)
     const emit = (): void => { if (!connection.hasEmittedEnd) this.emit('disconnect', url, targets, error) }
     // Where the dispatcher ends, requests fail first.
-    if (this.onLast !== null) this.disconnects.push(emit)
+    if (this.onLast !== null) this.disconnects.push({ number: events.number!, load: this.of.load(url), hasStreams: connection.alpnProtocol === 'h2' || connection.alpnProtocol === 'h3', emit })
     else if (isGraceful && events.error!.message !== HAS_LEFT) this.emitLater(emit)
     // In front of the callbacks of requests that fail with it, and at once where it has left HTTP.
     else {
@@ -379,6 +394,14 @@ function timeoutOf (connection: Connection): Error | undefined { return connecti
 /** Why a connection of a dispatcher that goes on was closed, in undici's words. */
 function gracefulEnd ({ kind, message }: Failure): Error {
   return new InformationalError(kind === 'timeout' ? 'socket idle timeout' : WORDS[message] ?? 'reset', { cause: new Error(message) })
+}
+
+/** With their places among those of their origins. As with undici, whose sockets Node.js closes in this order, the one that was opened last comes
+ * first; its pools are destroyed one after another, and so are their connections. */
+function inOrder (ended: Ended[]): (Ended & { place: number })[] {
+  const byLoad = new Map<Load, Ended[]>()
+  for (const one of ended.toSorted((one, other) => one.number - other.number)) byLoad.set(one.load, [...byLoad.get(one.load) ?? [], one])
+  return [...byLoad.values()].flatMap(all => all.map((one, place) => ({ ...one, place }))).toReversed()
 }
 
 /** Calls listeners; what they throw is uncaught, and keeps nothing from the others. */

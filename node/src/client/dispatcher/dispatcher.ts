@@ -311,11 +311,13 @@ export abstract class Dispatcher extends EventEmitter {
     state.destroyed = true
     const why = error ?? new ClientDestroyedError()
     state.reason = why
+    // As with undici: what waits fails before this call returns.
+    const ends = state.failWaiting(why)
     // After this turn: a handler that calls destroy must not be called back from within.
     queueMicrotask(() => {
-      const carried = state.giveUp(why)
-      if (state.delegate !== null) state.delegate.destroy(why).then(() => { state.end(carried) }, () => { state.end(carried) })
-      else state.end(carried)
+      state.giveUp(why, ends)
+      if (state.delegate !== null) state.delegate.destroy(why).then(() => { state.end(ends) }, () => { state.end(ends) })
+      else state.end(ends)
     })
   }
 

@@ -21,6 +21,8 @@ export class Load {
   private lastFailure: (() => void) | null = null
   /** How many more attempts have failed than requests with them. */
   surplus = 0
+  /** The event of an attempt that failed is being emitted. */
+  isFailing = false
   /** Why the last of them failed. */
   private why: Error | null = null
   /** Open connections. */
@@ -51,7 +53,9 @@ export class Load {
     this.why = why
     this.lastFailure = emit
     this.surplus++
+    this.isFailing = true
     emit()
+    this.isFailing = false
   }
 
   /** The error of a request that waits for an attempt which has failed; null: there is none. */
@@ -84,8 +88,15 @@ export class Load {
   /** Connections that undici would open for the requests at most: one, where it may be of HTTP/2. */
   get connectionsMax (): number { return this.version !== 'h1' && this.takesHttp2 ? 1 : this.checked.connections || Infinity }
 
-  /** The most requests that the open connections carry at once. */
-  get capacity (): number { return this.open * this.depth }
+  /** Connections that are open. */
+  get connections (): number { return this.open }
+
+  /** The most requests that each open connection carries at once. Those of HTTP/2 fail in the order in which they began, as if one had all. */
+  rooms (): number[] {
+    const all: number[] = new Array<number>(this.open).fill(this.version === 'h1' ? this.depth : 0)
+    if (this.version !== 'h1' && this.open > 0) all[this.open - 1] = this.open * this.depth
+    return all
+  }
 
   /** How much of that one request takes: `blocks` is one behind which its connection of HTTP/1.1 carries nothing. */
   share (blocks: boolean): number { return blocks && this.version === 'h1' ? this.depth : 1 }

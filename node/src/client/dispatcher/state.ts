@@ -11,7 +11,7 @@ import type { Exchange } from '../calls/exchange'
 import type { Delegate } from './delegate'
 import { DirectRequest } from '../calls/direct_request'
 import type { UnreadBody } from '../calls/owner'
-import type { DirectHop } from '../../fetch/call/hop'
+import { Ends, type Under } from './ends'
 import { Load, type Target } from './load'
 import { Open } from '../../open'
 import type { Checked } from '../options'
@@ -28,8 +28,6 @@ const { listenerCount } = EventEmitter.prototype
 type Callback = (error: Error | null, data: null) => void
 /** Targets from which on some are looked for that nothing uses. */
 const TARGETS_KEPT = 256
-/** A request under way. */
-type Under = Exchange | DirectRequest | DirectHop
 
 export class State {
   readonly bridge: Bridge
@@ -294,33 +292,35 @@ export class State {
     this.connections.onDrain(load)
   }
 
-  /**
-   * Fails what is under way, as undici does: what waits at once, and what is on a connection when that has closed. That
-   * is the turn in which `destroy` ends, so that callers may wait for it first and inspect their requests then.
-   */
-  giveUp (why: Error): Under[] {
-    const room = new Map<Load, number>()
-    const carried: Under[] = []
+  /** Fails what waits for a connection, as undici does. What is on one fails when that has closed, which is the turn in which
+   * `destroy` ends, so that callers may wait for it first and inspect their requests then. */
+  failWaiting (why: Error): Ends {
+    const ends = new Ends(this.loads.values(), this.exchanges)
+    for (const exchange of ends.waiting(this.hasPools)) {
+      // One that is not submitted yet is being started: its handler calls this. What waits in a Client fails with its attempt.
+      if (exchange.number === 0 || (this.checked.isClient && exchange.load!.isFailing)) continue
+      // With undici each request of a pool has an attempt of its own.
+      failed(exchange, (this.hasPools ? exchange.load!.takeFailure() : null) ?? why)
+    }
+    return ends
+  }
+
+  /** Cancels what connections carry; what has a source fails now. */
+  giveUp (why: Error, ends: Ends): void {
     const unread = [...this.unread]
     this.unread.clear()
     for (const entry of unread) entry.deref()?.fail(why)
-    for (const exchange of [...this.exchanges]) {
-      const { load, number, upload } = exchange
-      const left = load === null || upload !== null ? 0 : room.get(load) ?? load.capacity
-      if (left <= 0) {
-        // With undici each request of a pool has an attempt of its own.
-        failed(exchange, (this.hasPools ? load?.takeFailure() : null) ?? why)
-        continue
-      }
-      room.set(load!, left - load!.share(exchange.blocks))
-      carried.push(exchange)
-      if (number !== 0) this.bridge.cancel(number)
+    for (const exchange of ends.waiting(this.hasPools)) failed(exchange, why)
+    for (const exchange of ends.onConnections()) {
+      // It was aborted behind the call.
+      if (exchange.load === null) continue
+      if (exchange.number === 0 || exchange.upload !== null) failed(exchange, why)
+      else this.bridge.cancel(exchange.number)
     }
-    return carried
   }
 
-  /** Nothing is under way, or nothing is to be but `carried`, which fails with the connections: they are closed. */
-  end (carried: Under[] = []): void {
+  /** Nothing is under way, or nothing is to be but what `ends` has: connections are closed, and each fails what it carries. */
+  end (ends: Ends | null = null): void {
     if (this.isEnding) return
     this.isEnding = true
     const why = this.reason ??= new ClientDestroyedError()
@@ -330,11 +330,13 @@ export class State {
     this.destroyed = true
     this.onDestroyed ??= []
     for (const mock of this.mocks?.values() ?? []) void dispatcherOf(mock).close()
+    const fail = (exchanges: Iterable<Under> = []): void => { for (const exchange of exchanges) failed(exchange, why) }
+    const onClosed = (load: Load, place: number): void => { fail(ends?.carried(load, place)) }
     const onLast = (): void => {
-      for (const exchange of carried) failed(exchange, why)
+      fail(ends?.onConnections())
       behindTurns(this.checked.isClient ? OWN_TURNS : OWN_TURNS + TURNS_OF_CLIENTS, () => { this.report() })
     }
-    this.connections.end(onLast, () => { this.bridge.unlisten(this.client, this.connections) })
+    this.connections.end(onClosed, onLast, () => { this.bridge.unlisten(this.client, this.connections) })
   }
 
   private report (): void {
