@@ -297,10 +297,12 @@ export class State {
   failWaiting (why: Error): Ends {
     const ends = new Ends(this.loads.values(), this.exchanges)
     for (const exchange of ends.waiting(this.hasPools)) {
-      // One that is not submitted yet is being started: its handler calls this. What waits in a Client fails with its attempt.
-      if (exchange.number === 0 || (this.checked.isClient && exchange.load!.isFailing)) continue
+      const { load, number } = exchange
+      // One that is not submitted yet is being started: its handler calls this. One without a load was aborted by the handler of
+      // another that failed. What waits in a Client fails with its attempt.
+      if (number === 0 || load === null || (this.checked.isClient && load.isFailing)) continue
       // With undici each request of a pool has an attempt of its own.
-      failed(exchange, (this.hasPools ? exchange.load!.takeFailure() : null) ?? why)
+      failed(exchange, (this.hasPools ? load.takeFailure() : null) ?? why)
     }
     return ends
   }
@@ -312,7 +314,7 @@ export class State {
     for (const entry of unread) entry.deref()?.fail(why)
     for (const exchange of ends.waiting(this.hasPools)) failed(exchange, why)
     for (const exchange of ends.onConnections()) {
-      // It was aborted behind the call.
+      // It was aborted behind the call of `destroy`.
       if (exchange.load === null) continue
       if (exchange.number === 0 || exchange.upload !== null) failed(exchange, why)
       else this.bridge.cancel(exchange.number)

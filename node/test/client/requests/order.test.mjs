@@ -7,7 +7,7 @@ import test from 'node:test'
 import { inspect } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { Agent, Client, errors, Headers } from 'trunkline'
+import { Agent, Client, errors, Headers, Pool } from 'trunkline'
 
 /** A server of HTTP/1.1, which is closed behind the test. */
 async function serve (t, handler) {
@@ -44,6 +44,32 @@ test('destroy fails what waits first, then what is on a connection, and resolves
   await Promise.all(calls)
   assert.deepEqual(seen, [2, 3, 'disconnect', 1, 'destroyed'])
 })
+
+for (const make of [url => new Client(url), url => new Pool(url, { connections: 2 })]) {
+  const kind = make('http://localhost').constructor.name
+  test(`a handler that aborts other requests of a ${kind} while destroy fails them keeps none from its end`, async t => {
+    const { server, url } = await serve(t, () => {})
+    const dispatcher = make(url)
+    const controller = new AbortController()
+    const failed = []
+    const handler = at => ({
+      onRequestStart () {},
+      onResponseStart () {},
+      onResponseData () {},
+      onResponseEnd () {},
+      onResponseError (_, error) {
+        failed.push(`${at} ${error.code}`)
+        controller.abort()
+      }
+    })
+    for (const at of [1, 2, 3, 4]) dispatcher.dispatch(get, handler(at))
+    const calls = [5, 6].map(() => dispatcher.request({ ...get, signal: controller.signal }).catch(error => error.name))
+    await once(server, 'request')
+    await dispatcher.destroy()
+    assert.deepEqual(failed.toSorted(), [1, 2, 3, 4].map(at => `${at} UND_ERR_DESTROYED`))
+    assert.deepEqual(await Promise.all(calls), ['AbortError', 'AbortError'])
+  })
+}
 
 for (const { blocking, expected } of [
   { blocking: undefined, expected: [2, 3, 4, 'disconnect', 1, 'destroyed'] },
