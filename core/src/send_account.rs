@@ -163,7 +163,7 @@ impl SendAccount {
         }
         begins
     }
-    /// Nothing waits any more on a stream; `turn`: it had a turn.
+    /// Notes that nothing waits any more on a stream; `turn`: it had a turn.
     pub fn end_turn(&mut self, turn: bool) {
         self.turns -= u32::from(turn);
         self.freed |= self.exhausted;

@@ -307,7 +307,7 @@ impl Error {
             ..Self::new(self.kind, self.fault, self.retry)
         }
     }
-    /// Nothing of the request was written to the connection that ended.
+    /// Notes that nothing of the request was written to the connection that ended.
     #[must_use]
     pub(crate) fn with_nothing_written(mut self) -> Self {
         if self.retry == Retry::OnlyIfIdempotent {
@@ -358,7 +358,7 @@ impl Error {
         self.attempts = attempts;
         self
     }
-    /// Its timeline is kept by this number.
+    /// Notes the number by which its timeline is kept.
     #[must_use]
     pub(crate) fn with_timeline_id(mut self, id: u64) -> Self {
         self.timeline_id = NonZeroU64::new(id);

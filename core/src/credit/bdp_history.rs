@@ -20,7 +20,7 @@ pub struct BdpHistory {
 }
 
 impl BdpHistory {
-    /// Nothing is known.
+    /// A history without a measurement.
     pub fn new(now: Instant) -> Self {
         Self {
             seen: WindowedMax::new(now),

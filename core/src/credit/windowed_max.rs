@@ -19,7 +19,7 @@ pub struct WindowedMax {
 }
 
 impl WindowedMax {
-    /// Nothing was noted: 0.
+    /// A maximum over nothing: 0.
     pub fn new(now: Instant) -> Self {
         Self {
             values: [0; TURNS],

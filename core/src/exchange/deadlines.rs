@@ -48,7 +48,7 @@ impl SendClock {
             self.start(now, carried);
         }
     }
-    /// Nothing waits any more. False: nothing did.
+    /// Notes that nothing waits any more. False: nothing did.
     #[inline]
     pub(crate) fn stop(&mut self) -> bool {
         self.waiting_since.take().is_some()

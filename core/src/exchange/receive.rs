@@ -220,7 +220,7 @@ impl Received {
         Ok(was != MessagePart::Trailers)
     }
 
-    /// Nothing that the peer still sends counts.
+    /// Ends the peer's message here: nothing that still comes of it counts.
     #[inline]
     pub(crate) fn stop(&mut self) {
         self.part = MessagePart::Ended;

@@ -412,7 +412,7 @@ impl Conn {
 
     // Shared by the parts.
 
-    /// Nothing is handled any more.
+    /// Whether nothing is handled any more.
     pub(super) fn is_inert(&self) -> bool {
         self.closed.is_some() || self.switched
     }

@@ -165,7 +165,7 @@ impl Stream {
             priority: None,
         }
     }
-    /// Both sides are over.
+    /// Whether both sides are over.
     pub(super) fn is_over(&self) -> bool {
         self.received.is_ended() && self.is_sent
     }

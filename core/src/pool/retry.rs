@@ -231,7 +231,7 @@ impl RetryBudget {
     }
 }
 
-/// None before the first retry, then half of [`RETRY_PAUSE`] and up to as much more, doubling.
+/// The pause before a retry: none before the first, then half of [`RETRY_PAUSE`] and up to as much more, doubling.
 fn pause(tries: u32, random: u32) -> Duration {
     let Some(doublings) = tries.checked_sub(2) else {
         return Duration::ZERO;

@@ -54,7 +54,7 @@ impl Body {
             kept.given = 0;
         }
     }
-    /// It is not read again: gives what was kept back.
+    /// Frees what was kept: the body is not read again.
     pub(crate) fn forget(&mut self) {
         if let Kind::Rewindable(kept) = &mut self.kind {
             kept.forget();

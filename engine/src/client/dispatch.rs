@@ -51,7 +51,7 @@ pub(super) struct TaskHandle {
 }
 
 impl TaskHandle {
-    /// Nothing was dispatched that is not taken yet.
+    /// Whether nothing was dispatched that is not taken yet.
     pub(super) fn is_empty(&self) -> bool {
         let inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         inbox.is_empty()

@@ -161,7 +161,7 @@ impl Outgoing {
         let by_method = || is_idempotent(self.head.method());
         self.idempotent.unwrap_or_else(by_method)
     }
-    /// It is not pipelined behind requests that are not answered yet: it changes something, so that it is not sent again where
+    /// Whether the request is not pipelined behind others that are not answered yet: it changes something, so that it is not sent again where
     /// the connection ends (RFC 9112 section 9.3.2), it takes the connection, or its body comes from a source, whose failure ends
     /// the connection and with it those in front.
     pub(super) fn stands_alone(&self) -> bool {
@@ -207,12 +207,12 @@ impl Outgoing {
             })
             .with_attempts(std::mem::take(&mut self.attempts))
     }
-    /// Its method and its origin, for people.
+    /// The request's method and origin, for people.
     fn target(&self) -> String {
         let method = String::from_utf8_lossy(self.head.method());
         format!("{method} {}", displayed(&self.origin))
     }
-    /// It ended on `connection` with `ended`. `progress`: how far it had come there, and when it last moved.
+    /// Notes that the exchange ended on `connection` with `ended`. `progress`: how far it had come there, and when it last moved.
     pub(super) fn note_end(
         &mut self,
         connection: ConnectionId,

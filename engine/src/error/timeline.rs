@@ -140,7 +140,7 @@ impl Error {
 }
 
 impl Attempted {
-    /// Its lines; before it the request was free from `since` on.
+    /// Writes its lines; before it the request was free from `since` on.
     fn write_timeline(&self, since: Duration, text: &mut String) -> fmt::Result {
         if let Some(reason) = self.waited_for {
             line(text, since, format_args!("waits: {}", reason.text()))?;

@@ -24,7 +24,7 @@ impl Bodies {
             }
         }
     }
-    /// Nothing where the number is free: a number that is taken twice is not given out twice.
+    /// Takes the bytes at `place` out; none where the number is free: a number that is taken twice is not given out twice.
     pub(crate) fn take(&mut self, place: u32) -> Bytes {
         let Some(bytes) = self.places.get_mut(place as usize).and_then(Option::take) else {
             return Bytes::new();

@@ -39,12 +39,12 @@ impl ExchangeCallbacks {
             upload: None,
         }
     }
-    /// It has a body that JavaScript sends piece by piece; `is_tunnel`: what is left of it goes out
+    /// Notes a body that JavaScript sends piece by piece; `is_tunnel`: what is left of it goes out
     /// when the peer has ended.
     pub(crate) fn watch_upload(&mut self, upload: &Arc<Upload>, is_tunnel: bool) {
         self.upload = Some((Arc::clone(upload), is_tunnel));
     }
-    /// It ends before it began.
+    /// Ends the exchange before it began.
     pub(crate) fn refuse(&mut self, why: &serde_json::Value) {
         self.finish(completion::failed, why.to_string().as_bytes());
     }

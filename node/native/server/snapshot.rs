@@ -21,7 +21,7 @@ impl SnapshotRequests {
         // The list is whole between any two statements under this lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// All of them, to be shown.
+    /// All requests for snapshots, to be answered.
     pub(crate) fn take(&self) -> Vec<SnapshotRequest> {
         mem::take(&mut *self.lock())
     }

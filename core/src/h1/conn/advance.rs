@@ -156,7 +156,7 @@ impl Conn {
         }
     }
 
-    /// Both sides of the first exchange are complete.
+    /// Takes the first exchange, both of whose sides are complete, off the queue. False: none may follow it.
     fn retire_front(&mut self) -> bool {
         let Some(front) = self.exchanges.pop_front() else {
             return false;

@@ -169,7 +169,7 @@ impl Conn {
         true
     }
 
-    /// Nothing more comes, and nothing more is answered.
+    /// Ends the input: nothing more comes, and nothing more is answered.
     fn end_of_input(&mut self, end: TransportEnd) {
         self.tail.clear();
         if end == TransportEnd::InOrder && matches!(self.receiving, Receiving::UntilClose) {

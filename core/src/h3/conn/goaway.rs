@@ -121,7 +121,7 @@ impl Conn {
         }
     }
 
-    /// This stream waits no more for the acknowledgement of its end.
+    /// Notes that the end of a stream was acknowledged.
     pub(in crate::h3) fn acknowledged(&mut self, now: Instant, id: StreamId) {
         if self.unacknowledged.remove(id) {
             self.finish_drain(now);

@@ -213,7 +213,7 @@ impl Conn {
         Ok(())
     }
 
-    /// Both sides of a stream that is not kept end: its credit is back.
+    /// Ends both sides of a stream that is not kept, so that its credit comes back.
     pub(super) fn reject(&mut self, stream: StreamId) {
         let code = H3Code::REQUEST_REJECTED;
         self.session.totals_mut().refused += 1;

@@ -48,7 +48,7 @@ struct List {
 }
 
 impl Schedule {
-    /// Nothing could send.
+    /// A schedule without a stream.
     pub fn new() -> Self {
         Self::default()
     }

@@ -142,12 +142,12 @@ impl Gate {
         self.dispatched
     }
 
-    /// It has got all the requests of its learned limit.
+    /// Whether the connection has got all the requests of its learned limit.
     pub(in crate::pool) fn is_spent(&self) -> bool {
         self.lifetime.is_some_and(|most| self.dispatched >= most)
     }
 
-    /// All requests of its learned limit are answered, and it is still open.
+    /// Whether all requests of the learned limit are answered, and the connection is still open.
     pub(in crate::pool) fn is_outlived(&self) -> bool {
         self.is_spent() && self.report.standing == Standing::Open && self.active() == 0
     }

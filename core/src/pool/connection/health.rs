@@ -362,7 +362,7 @@ impl Health {
         self.probed_at
     }
 
-    /// It is suspect for its transport's unanswered retransmissions.
+    /// Whether the connection is suspect for its transport's unanswered retransmissions.
     pub fn is_silent(&self) -> bool {
         self.silent_since.is_some()
     }
@@ -384,7 +384,7 @@ impl Health {
         owed.unwrap_or(self.received_at)
     }
 
-    /// It must not get new requests.
+    /// Whether the connection must not get new requests.
     pub fn is_suspect(&self) -> bool {
         self.suspect
     }

@@ -90,7 +90,7 @@ impl<R> Pool<R> {
         }
     }
 
-    /// All requests of a connection's learned limit are answered, and it is still open.
+    /// Notes that all requests of a connection's learned limit are answered, and it is still open.
     pub(in crate::pool) fn outlive(&mut self, now: Instant, origin: Key, key: Key) {
         let believed = self.origins.get(origin).and_then(|it| it.lifetime.believed);
         let Some(believed) = believed else {

@@ -157,7 +157,7 @@ struct KnownAlternative {
 }
 
 impl Alternatives {
-    /// None yet.
+    /// A cache without an entry.
     pub fn new() -> Self {
         Self::default()
     }

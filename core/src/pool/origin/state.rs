@@ -116,7 +116,7 @@ impl OriginState {
         }
     }
 
-    /// Nothing is open, coming or waiting: it may be forgotten.
+    /// Whether nothing is open, coming or waiting, so that the origin may be forgotten.
     pub(in crate::pool) fn is_idle(&self) -> bool {
         self.origin_queue.len() + self.parked + self.connections + self.draining + self.attempts
             == 0

@@ -17,7 +17,7 @@ impl<R> Pool<R> {
         }
     }
 
-    /// It gets nothing new from here on, and its owner closes it when it has nothing open.
+    /// Gives a connection nothing new from here on; its owner closes it when it has nothing open.
     pub(in crate::pool) fn retire(&mut self, now: Instant, key: Key) {
         self.retire_for(now, key, false);
     }

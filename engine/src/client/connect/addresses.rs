@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 /// One address, or several in the order in which they are tried: what
 /// [`ClientBuilder::resolve`](crate::client::ClientBuilder::resolve) takes.
 pub trait IntoAddresses {
-    /// All of them.
+    /// The addresses, in their order.
     fn into_addresses(self) -> Vec<SocketAddr>;
 }
 

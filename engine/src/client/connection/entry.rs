@@ -81,7 +81,7 @@ impl Upload {
             None => (Self::Untouched, None),
         }
     }
-    /// It can be read from.
+    /// Whether the body can be read from.
     pub(super) fn flows(self) -> bool {
         matches!(self, Self::Untouched | Self::Streaming | Self::SourceEmpty)
     }
@@ -91,7 +91,7 @@ impl ExchangeEntry {
     pub(super) fn is_unanswered(&self) -> bool {
         matches!(self.incoming, Incoming::Awaited | Incoming::Head(_))
     }
-    /// Both directions are complete, or the response is and the peer does not want the body.
+    /// Whether both directions are complete, or the response is and the peer does not want the body.
     pub(super) fn is_over(&self) -> bool {
         let ended = matches!(self.incoming, Incoming::Ended);
         let is_sent = matches!(
@@ -100,7 +100,7 @@ impl ExchangeEntry {
         );
         ended && is_sent
     }
-    /// Its request could be sent once more without reading a body twice, and nothing of a
+    /// Whether the request could be sent once more without reading a body twice, and nothing of a
     /// response came.
     pub(super) fn is_replayable(&self) -> bool {
         let has_body = !self.body_read || self.request.body.can_rewind();
@@ -123,13 +123,13 @@ impl ExchangeEntry {
             Incoming::Ended => {}
         }
     }
-    /// Its deadline has passed: the reason why it does not move is noted.
+    /// Notes the reason why the exchange does not move: its deadline has passed.
     pub(super) fn note_wait(&mut self, now: Instant, machine: &Machine) {
         let snapshot = machine.inspect(now, LATE_STREAMS_MAX);
         let found = snapshot.streams.iter().find(|it| it.id == self.stream);
         self.request.held_by = found.and_then(StreamSnapshot::wait);
     }
-    /// Its request ended on this connection with `error`.
+    /// Notes that the request ended on this connection with `error`.
     pub(super) fn note_end(&mut self, on: ConnectionId, error: &Error) {
         // A whole body may be with the machine, which cannot send it.
         let waits = self.request.held_by.is_some_and(StreamWait::is_of_bytes);

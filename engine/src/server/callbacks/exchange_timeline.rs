@@ -93,7 +93,7 @@ impl ExchangeTimeline {
     pub(super) fn sent(&mut self, bytes: usize) {
         self.body_bytes += bytes as u64;
     }
-    /// It does not go on now: for its handler, or for what the connection says.
+    /// Notes why the exchange does not go on now: for its handler, or for what the connection says.
     pub(super) fn waits(
         &mut self,
         (began, now): (Instant, Instant),

@@ -143,7 +143,7 @@ impl Record {
     pub(in crate::server) fn has_timeline(&self) -> bool {
         self.changes.is_some()
     }
-    /// It does not go on now.
+    /// Notes why the exchange does not go on now.
     pub(in crate::server) fn waits(&mut self, now: Instant, wait: StreamWait) {
         if let Some(changes) = &mut self.changes {
             changes.waits(since(self.began, now), wait);

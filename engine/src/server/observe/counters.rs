@@ -171,7 +171,7 @@ impl Counters {
             self.writers(),
         );
     }
-    /// It has ended, or has left HTTP.
+    /// Counts a connection that has ended or has left HTTP.
     pub(in crate::server) fn speaks_no_more(&self, version: Version) {
         bump(
             &self.versions[place_of(version)].connections_closed,

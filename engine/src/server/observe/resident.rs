@@ -1,6 +1,6 @@
 //! The memory of this process that is in RAM.
 
-/// Its bytes; `None` where the system does not tell.
+/// The process's resident memory, bytes; `None` where the system does not tell.
 #[cfg(target_os = "linux")]
 pub(crate) fn bytes() -> Option<u64> {
     // proc_pid_statm(5): the second number is the resident set, in pages.

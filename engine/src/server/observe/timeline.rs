@@ -86,7 +86,7 @@ impl Changes {
     pub(in crate::server) fn answered(&mut self, after: Duration, status: StatusCode) {
         self.add(after, Change::Answered(status));
     }
-    /// It does not go on, for this reason.
+    /// Notes why the request does not go on.
     pub(in crate::server) fn waits(&mut self, after: Duration, wait: StreamWait) {
         self.add(after, Change::Waits(wait));
     }

@@ -92,7 +92,7 @@ impl Activity {
     pub(super) fn set_address(&self, address: Option<Address>) {
         *self.address.lock().unwrap_or_else(PoisonError::into_inner) = address;
     }
-    /// Its requests may be refused by `shedder`.
+    /// Has requests of the connection refused by `shedder`.
     pub(super) fn shed_by(&self, shedder: &Arc<Shedder>) {
         // It has one place.
         let _ = self.shedder.set(Arc::clone(shedder));
@@ -107,7 +107,7 @@ impl Activity {
     pub(in crate::server) fn counts_bytes(&self) -> bool {
         (self.shedder.get()).is_some_and(|shedder| shedder.counts_bytes())
     }
-    /// Its bytes are counted there from now on.
+    /// Has the bytes of the connection counted there from now on.
     pub(in crate::server) fn count_by(&self, traffic: &Traffic) {
         if self.counts_bytes() {
             // It has one transport.

@@ -136,7 +136,7 @@ impl<S: HttpService> Slot<S> {
             .as_ref()
             .is_some_and(|record| record.has_timeline())
     }
-    /// It waits: its timeline has the reason, where there is one; `snapshot`: of its connection.
+    /// Notes the reason of a wait in the timeline, where there is one; `snapshot`: of its connection.
     pub(super) fn note_wait(&mut self, now: Instant, snapshot: &ConnectionSnapshot) {
         let Some(record) = &mut self.record else {
             return;

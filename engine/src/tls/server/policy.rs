@@ -26,7 +26,7 @@ trunkline_core::options! {
 }
 
 impl TlsPolicy {
-    /// All of `whole` that this agrees to.
+    /// The suites and groups of `whole` that this policy agrees to.
     ///
     /// # Errors
     /// Nothing is left with which a handshake could end.

@@ -74,7 +74,7 @@ pub(crate) fn kind_of(why: &HandshakeFailure) -> (u32, u32) {
     }
 }
 
-/// Its own ticket stands in the place of an alert, by which JavaScript finds the error.
+/// The alert of a refusal and a ticket; a ticket alone stands in the place of an alert, by which JavaScript finds the error.
 fn of_refusal(refusal: &TlsRefusal) -> (u32, u32) {
     match refusal.why().downcast_ref::<ChoiceRefused>() {
         Some(refused) => (REFUSED, refused.ticket),

@@ -53,7 +53,7 @@ impl Http3Settings {
             false => Ok(Vec::new()),
         }
     }
-    /// Its endpoint over `sockets`, if it is served.
+    /// The endpoint of HTTP/3 over `sockets`, if it is served.
     pub(super) fn served_at(
         self,
         address: SocketAddr,

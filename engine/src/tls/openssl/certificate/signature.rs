@@ -1,4 +1,4 @@
-//! Verifies a server's handshake signature. webpki refuses to parse a certificate of version 1 or
+//! Verifies a peer's handshake signature. webpki refuses to parse a certificate of version 1 or
 //! with an unknown critical extension; the key of such a certificate is extracted here. The chain
 //! is verified elsewhere.
 

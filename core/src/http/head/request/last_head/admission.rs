@@ -31,7 +31,7 @@ impl Admission {
         self.skip = fewer.unwrap_or_default();
         fewer.is_none()
     }
-    /// It was kept.
+    /// Notes that a head was kept.
     pub(super) fn note_kept(&mut self) {
         self.skip = self.skip_next;
         self.skip_next = (self.skip_next * 2 + 1).min(SKIP_MAX);
