@@ -3,7 +3,7 @@
 import { File } from 'node:buffer'
 import { inspect, type InspectOptions } from 'node:util'
 import { linked, uncloneable } from './webidl/built_in'
-import { illegal, mustBeFunction, needs, scalarString, shown } from './webidl/convert'
+import { mustBeFunction, needs, receiverState, scalarString, shown } from './webidl/convert'
 import { asInterface, iteratorsOf } from './webidl/iterator'
 
 const link = linked('FormData', () => FormData)
@@ -21,9 +21,7 @@ let entriesIn: (form: object) => [string, Entry][] | undefined
 
 /** The entries of the receiver of a call, as they are then. */
 function mustBeForm (form: unknown): [string, Entry][] {
-  const entries = typeof form === 'object' && form !== null ? entriesIn(form) : undefined
-  if (entries === undefined) throw illegal()
-  return entries
+  return receiverState(typeof form === 'object' && form !== null ? entriesIn(form) : undefined)
 }
 
 function pairsOf (form: unknown): () => [string, Entry][] {

@@ -2,7 +2,7 @@
 
 import { inspect, type InspectOptions } from 'node:util'
 import { linked, uncloneable } from './webidl/built_in'
-import { illegal, needs, putOwn } from './webidl/convert'
+import { needs, putOwn, receiverState } from './webidl/convert'
 import { headersOver, type Headers } from './headers/headers'
 import { asInterface } from './webidl/iterator'
 import { mixBody, type BodyMethods } from './body/mixin'
@@ -80,8 +80,7 @@ export class Request {
   }
 
   clone (): Request {
-    const parts = partsIn(this)
-    if (parts === undefined) throw illegal()
+    const parts = receiverState(partsIn(this))
     if (parts.body?.isUnusable) throw new TypeError('unusable')
     const made = parts.clone()
     if ('list' in made) return requestOver(made, this.#params)
@@ -108,11 +107,7 @@ export class Request {
 
 export interface Request extends BodyMethods {}
 
-mixBody(Request.prototype, request => {
-  const parts = partsIn(request)
-  if (parts === undefined) throw illegal()
-  return parts
-})
+mixBody(Request.prototype, request => receiverState(partsIn(request)))
 asInterface(Request, value => requestPartsOf(value) !== undefined)
 // Programs for other servers compare `request.constructor` with the global class, which is what a request of `serve` has; one of a
 // caller has the class that made it.

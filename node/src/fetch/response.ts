@@ -3,7 +3,7 @@
 import { inspect, type InspectOptions } from 'node:util'
 import { type Body } from './body/body'
 import { linked, uncloneable } from './webidl/built_in'
-import { byteString, dictionary, illegal, needs, putOwn } from './webidl/convert'
+import { byteString, dictionary, needs, putOwn, receiverState } from './webidl/convert'
 import { extract } from './body/extract'
 import { textOf, type FieldsInit } from './headers/fields'
 import { HeaderList, TextList } from './headers/header_list'
@@ -167,8 +167,7 @@ export class Response {
   set trailers (value: Promise<Headers>) { putOwn(this, 'trailers', value) }
 
   clone (): Response {
-    const parts = partsIn(this)
-    if (parts === undefined) throw illegal()
+    const parts = receiverState(partsIn(this))
     if (parts.body?.isUnusable) throw new TypeError('Response.clone: Body has already been consumed.')
     return responseOver(parts.clone())
   }
@@ -186,11 +185,7 @@ export class Response {
 
 export interface Response extends BodyMethods {}
 
-mixBody(Response.prototype, response => {
-  const parts = partsIn(response)
-  if (parts === undefined) throw illegal()
-  return parts
-})
+mixBody(Response.prototype, response => receiverState(partsIn(response)))
 asInterface(Response, value => responsePartsOf(value) !== undefined)
 
 export function responseOver (parts: ResponseParts): Response { return new Response(OVER, parts) }

@@ -2,7 +2,7 @@
 
 import { inspect, types, type InspectOptions } from 'node:util'
 import { linked, uncloneable } from '../webidl/built_in'
-import { byteString, illegal, mustBeFunction, needs, shown } from '../webidl/convert'
+import { byteString, mustBeFunction, needs, receiverState, shown } from '../webidl/convert'
 import { HeaderList, nameOf, valueOf } from './header_list'
 import { asInterface, iteratorsOf } from '../webidl/iterator'
 
@@ -18,11 +18,7 @@ let listOfHeaders: (headers: Headers) => HeaderList
 let hasList: (value: object) => value is Headers
 
 /** The list of the receiver of a call. */
-function listHere (headers: unknown): HeaderList {
-  const list = listOf(headers)
-  if (list === undefined) throw illegal()
-  return list
-}
+function listHere (headers: unknown): HeaderList { return receiverState(listOf(headers)) }
 
 function pairsOf (headers: Headers): () => [string, string][] {
   const list = listHere(headers)

@@ -50,6 +50,12 @@ export function mustBeFunction (call: unknown, name: string): void {
 /** The error of Node.js where a member is called of something else. */
 export function illegal (): TypeError { return Object.assign(new TypeError('Illegal invocation'), { code: 'ERR_INVALID_THIS' }) }
 
+/** The state of the receiver of a call; throws where it has none. */
+export function receiverState<T> (state: T | undefined): T {
+  if (state === undefined) throw illegal()
+  return state
+}
+
 /** A value as it stands in the words of an error: text and objects as they are printed. */
 export function shown (value: unknown): string {
   if (typeof value === 'symbol') return `Symbol(${value.description})`
