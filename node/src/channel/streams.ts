@@ -97,7 +97,7 @@ export class Carrier {
     this.unstarted = setTimeout(() => { this.begin() }, FIRST_WRITE_MS).unref()
   }
 
-  /** Its bytes go to the engine from here on. */
+  /** Gives its bytes to the engine from here on. */
   begin (): void {
     const { stream } = this
     clearTimeout(this.unstarted)

@@ -224,7 +224,7 @@ function applyMethod (parts: MadeParts, given: unknown): void {
 
 let hasWarned = false
 
-/** It is not made upper case as others are, which surprises (https://fetch.spec.whatwg.org/#concept-method-normalize). */
+/** Warns of `patch`, which is not made upper case as other methods are (https://fetch.spec.whatwg.org/#concept-method-normalize). */
 function warnOfPatch (): void {
   if (hasWarned) return
   hasWarned = true

@@ -60,7 +60,7 @@ export function showRequest (request: IncomingMessage, response: ServerResponse,
   if (requested.hasSubscribers) requested.publish({ request, response, socket, server })
 }
 
-/** Its response has ended. */
+/** Reports the end of a response. */
 export function showResponse (request: IncomingMessage, response: ServerResponse, socket: unknown, server: unknown): void {
   if (responded.hasSubscribers) responded.publish({ request, response, socket, server })
 }

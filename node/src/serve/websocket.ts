@@ -446,7 +446,7 @@ export class WebSockets<T> {
     if (found?.size === 0) this.topics.delete(topic)
   }
 
-  /** It is closed. */
+  /** Forgets a WebSocket that is closed, and its topics. */
   forget (ws: ServerWebSocket<T>, topics: Set<string>): void {
     for (const topic of topics) this.unsubscribe(ws, topic)
     topics.clear()

@@ -442,7 +442,7 @@ export class ServerBridge implements ServerHalf {
 }
 
 const halves: { [P in ServerPlace]?: ServerBridge } = {}
-/** This environment's, over the channel to the engine at `place`; made by the first listener there. */
+/** The bridge of this environment over the channel to the engine at `place`; made by the first listener there. */
 export function theServerBridge (place: ServerPlace): ServerBridge { return (halves[place] ??= new ServerBridge(theBridge(place))) }
 
 /** Lets servers on this thread do what is due, while JavaScript waits for it. */

@@ -193,7 +193,7 @@ export class Listener {
   /** Whether the engine can be asked about it. It cannot from `destroy` on, while `ended` is still to come. */
   private get isKnown (): boolean { return this.number !== 0 && !this.isStopped && !this.bridge.bridge.hasEnded }
 
-  /** Its counts as OpenMetrics text; an exposition without a metric once it has ended, and before it listens. */
+  /** The server's counts as OpenMetrics text; an exposition without a metric once it has ended, and before it listens. */
   metrics (): string {
     const text = this.isKnown ? this.bridge.bridge.ask('serverMetrics', { server: this.number }) as string | null : null
     return text ?? NO_METRICS

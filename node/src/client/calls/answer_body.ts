@@ -177,7 +177,7 @@ export class Body extends LazyReadable {
     onTaken?.()
   }
 
-  /** Its dispatcher is destroyed, and a part of it waits for its reader. */
+  /** Fails a body of which a part waits for its reader: its dispatcher is destroyed. */
   private $fail (error: Error): void {
     this.$failure = error
     this.on('error', noop)
@@ -259,7 +259,7 @@ export class Body extends LazyReadable {
     }
   }
 
-  /** Its first listener is added by `add`. */
+  /** Adds its first listener by `add`. */
   private $listen (event: string | symbol, listener: unknown, add: () => void): this {
     if (!this.$hasState) this.$makeState()
     if (listener !== noop) this.$context ??= new AsyncResource('TRUNKLINE_BODY', BY_HAND)
@@ -353,7 +353,7 @@ export class Body extends LazyReadable {
     settle?.(null)
   }
 
-  /** All of it was collected, and its stream has said nothing of that: there are no listeners. */
+  /** Whether all of it was collected, and its stream has said nothing of that: there are no listeners. */
   get $isQuietlyEnded (): boolean { return this.$isCollected && this.$isEnded && this.$collected === null && this.$failure === null && !this.$isReceived }
 
   /** The stream says its end: what was collected did not pass through it. */

@@ -103,7 +103,7 @@ export class Trace {
     unsent.head = uncheckedTextOf(method, path, host, sent.map(part => `\0${part}`).join(''), sent.length / 2)
   }
 
-  /** It starts on a connection; again when it is sent again. */
+  /** Reports its start on a connection; again when it is sent again. */
   onStarted (socket: object): void {
     if (headSent.hasSubscribers) {
       const { method, path, host, headers, upgrade } = this.request

@@ -180,7 +180,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
     this.report(error)
   }
 
-  /** It has failed: what listeners do until its callback changes nothing. */
+  /** Ends a request that has failed: what listeners do until its callback changes nothing. */
   private end (error: Error): void {
     this.trace?.onError(error)
     this.over(error)

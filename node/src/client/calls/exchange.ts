@@ -264,7 +264,7 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
     this.trace = null
   }
 
-  /** Its tunnel was destroyed by its user, whom its own events tell. */
+  /** Lets go of a tunnel that its user has destroyed, whom its own events tell. */
   release (reason: Error): void {
     if (!this.isOver) this.handOver()
     this.abort(reason)
@@ -484,7 +484,7 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
     else this.scope.runInAsyncScope(call, this, ...args)
   }
 
-  /** Nothing more runs in that context. */
+  /** Leaves the async context, in which nothing more runs. */
   private leave (): void {
     const { scope } = this
     this.scope = null

@@ -142,14 +142,14 @@ export class Tunnel extends Duplex {
     return event === 'close' ? super.emit(event, this.errored !== null) : super.emit(event, ...values)
   }
 
-  /** It keeps the process alive, as long as it is open. */
+  /** Keeps the process alive, as long as it is open. */
   ref (): this {
     if (this.isUnreferenced) this.bridge.hold()
     this.isUnreferenced = false
     return this
   }
 
-  /** It does not keep the process alive any more. */
+  /** Does not keep the process alive any more. */
   unref (): this {
     if (!this.isUnreferenced && this.under.number !== 0) {
       this.isUnreferenced = true

@@ -132,7 +132,7 @@ export class Dialer {
   }
 }
 
-/** Nothing waits for it any more. */
+/** Drops a stream for which nothing waits any more. */
 function discard (stream: Carried): void {
   stream.on('error', () => {})
   stream.destroy()

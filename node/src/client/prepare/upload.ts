@@ -104,7 +104,7 @@ export class Upload {
     }
   }
 
-  /** It is longer than content-length says: what is beyond would be read as the next request. */
+  /** Refuses the rest of a body that is longer than content-length says: it would be read as the next request. */
   private refuseRest (): void {
     if (this.isStrict) throw new RequestContentLengthMismatchError()
     process.emitWarning(new RequestContentLengthMismatchError())

@@ -103,7 +103,7 @@ export class Body {
     return (this.stream ??= this.isTaken ? readStream() : streamOf(this.content as Exclude<Content, ReadableStream>))
   }
 
-  /** All of it; rejects where it was read before. */
+  /** All bytes; rejects where the body was read before. */
   async bytes (): Promise<Buffer> {
     if (this.isUnusable) throw unusable()
     const { content, stream } = this

@@ -135,7 +135,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
     this.owner = owner
   }
 
-  /** It was refused before anything was sent. */
+  /** Fails an exchange that was refused before anything was sent. */
   refuse (error: unknown): void {
     if (this.isOver) return
     this.isOver = true

@@ -22,7 +22,7 @@ export class Timing {
     this.status = status
   }
 
-  /** All of the response has come: `bytes` of content. */
+  /** Marks the end of the response: `bytes` of content have come. */
   mark (url: string, bytes: number): void {
     if (mark === undefined) return
     const timing = {

@@ -22,7 +22,7 @@ export class LateResets {
     return true
   }
 
-  /** All that was to be sent was written. */
+  /** Notes that all that was to be sent was written. */
   onWritten (): void {
     const { newest } = this
     if (this.newestSent === newest) return

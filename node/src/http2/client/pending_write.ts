@@ -28,7 +28,7 @@ export class PendingWrite {
   private done: Done | undefined
 
   get isUnderWay (): boolean { return this.done !== undefined }
-  /** Nothing waits for the machine. */
+  /** Whether nothing waits for the machine. */
   get isSent (): boolean { return this.pieces.length === 0 }
 
   keep (pieces: Buffer[], length: number, done: Done): void {
@@ -62,7 +62,7 @@ export class PendingWrite {
     else setImmediate(done, canceledWrite())
   }
 
-  /** It goes no further. */
+  /** Drops what is not written, and calls the writer back. */
   drop (error: Error | null): void {
     this.pieces = NONE
     this.settle(error)

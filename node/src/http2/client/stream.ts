@@ -64,7 +64,7 @@ export class ClientHttp2Stream extends StreamOutput {
     return stateOf(this.$isFinished, this.$isReceived, this.$owner?.localSettings.initialWindowSize, this.$received, this.$received - this.$untaken)
   }
 
-  /** Both sides have ended in order. */
+  /** Whether both sides have ended in order. */
   get $isWhole (): boolean { return this.$isReceived && this.$isFinished && !this.$isReset && this.$code === NO_ERROR }
 
   /** Runs as a part of its request's async context. */
@@ -72,7 +72,7 @@ export class ClientHttp2Stream extends StreamOutput {
 
   // Its beginning.
 
-  /** It has an id, and its head is with the machine. */
+  /** Begins a stream that has an id and whose head is with the machine. */
   $begin (id: number, isFinished: boolean): void {
     this.$streamId = id
     this.$isFinished = isFinished

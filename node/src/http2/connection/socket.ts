@@ -98,12 +98,12 @@ export class Socket extends Duplex {
     this.$timer = Timer.set(this.$timer, time, listener, this, () => { this.$onTimeout() })
     return this
   }
-  /** Nothing has happened for the time. */
+  /** Reports that nothing has happened for the time that was set. */
   protected $onTimeout (): void { this.emit('timeout') }
   /** A sign of life. */
   $refresh (): void { this.$timer?.refresh() }
 
-  /** Its end is a reset of TCP, where it has the connection for itself. */
+  /** Ends with a reset of TCP, where it has the connection for itself. */
   resetAndDestroy (): this {
     const reset = (): void => { this.$of.abort(undefined, true) }
     // Bytes that were written before have to go first: node's sockets give it to the system at once.

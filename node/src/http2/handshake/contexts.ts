@@ -14,7 +14,7 @@ export class Contexts {
   /** `server`: whom it asks for certificates, and what it agrees to. */
   constructor (private readonly listener: Listener, private readonly server: { clients?: ClientOptions; policy?: Policy | undefined }) {}
 
-  /** Its number; sent to the engine once, and removed when the object is collected. */
+  /** The number of a context, which is sent to the engine once and removed when the object is collected. */
   numberOf (context: SecureContext): number {
     const known = this.numbers.get(context)
     if (known !== undefined) return known

@@ -105,7 +105,7 @@ function settleQuietly (stream: EndingStream, code: number): void {
   stream.$face?.$onStreamClosed()
 }
 
-/** It belongs to no session any more. */
+/** Takes a stream out of its session. */
 function leave (stream: EndingStream): void {
   stream.$isGone = true
   stream.$timer?.stop()
@@ -150,7 +150,7 @@ function reset (stream: EndingStream, code: number, givesUp: boolean): void {
   if (stream.$exchange.pending === 0) cutRequest(stream)
 }
 
-/** All of the answer has gone: the rest of the request is not wanted. */
+/** Refuses the rest of a request: all of the answer has gone. */
 export function cutRequest (stream: EndingStream): void {
   if (stream.$cutsRequest) stream.$exchange.reset(NO_ERROR)
 }

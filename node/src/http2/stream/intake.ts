@@ -59,7 +59,7 @@ export class Intake {
   /** Whether all of it was given to another reader. */
   isSpent (by: object): boolean { return this.isWhole && !this.holds && this.reader !== null && this.reader as object !== by && this.other as object | null !== by }
 
-  /** Both APIs have listeners that may read the body. */
+  /** Notes that both APIs have listeners that may read the body. */
   share (): void { this.isShared = this.isGathering = true }
 
   onData (chunk: Buffer): void {
@@ -115,13 +115,13 @@ export class Intake {
     this.settle()
   }
 
-  /** Nothing is read any more: the bytes that are held and those that still come are given back. */
+  /** Gives the bytes that are held and those that still come back: nothing is read any more. */
   drop (): void {
     this.isDropped = true
     for (const chunk of this.held.takeAll()) this.take(chunk.length)
   }
 
-  /** All has come, and the exchange is to end before it is read: what is held stays readable, and is credited now. */
+  /** Credits what is held, which stays readable: all has come, and the exchange is to end before it is read. */
   release (): void {
     if (this.isReleased) return
     for (const chunk of this.held) this.take(chunk.length)

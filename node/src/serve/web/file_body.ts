@@ -36,7 +36,7 @@ export class FileBody {
     readonly type: string
   ) {}
 
-  /** Its bytes; it is opened on the first read. */
+  /** The bytes of the file, which is opened on the first read. */
   pieces (): AsyncGenerator<Uint8Array, void, undefined> { return streamOfFile(this) }
 
   /** The last part of its path. */
@@ -75,10 +75,10 @@ export class FileBody {
     return new FileBody(this.path, this.offset + first, Math.max(0, within(end ?? size, size) - first), type)
   }
 
-  /** Its bytes, read as fast as they are taken. */
+  /** The bytes of the file, read as fast as they are taken. */
   stream (): ReadableStream<Uint8Array> { return Readable.toWeb(Readable.from(this.pieces(), { objectMode: false })) as ReadableStream<Uint8Array> }
 
-  /** All of its bytes. */
+  /** All bytes of the file. */
   async bytes (): Promise<Uint8Array<ArrayBuffer>> {
     const pieces: Uint8Array[] = []
     for await (const piece of this.pieces()) pieces.push(piece)

@@ -174,7 +174,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     else this.flush()
   }
 
-  /** It was destroyed in the turn in which it was written: as with node its writers get the error. */
+  /** Gives the error to its writers, as node does: it was destroyed in the turn in which it was written. */
   private lose (): void {
     this.pieces = []
     const { errored } = this.response as unknown as { errored?: Error | null }
@@ -237,7 +237,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   /** No response of the connection is open: an idle one keeps none. */
   private forgetOpen (): void { if (this.exchange.connection.open === 0) this.shared.$newestResponse = null }
 
-  /** Its socket is destroyed: sends a head that was asked for, and tells the end of an answer that went as one message. */
+  /** Sends a head that was asked for, and tells the end of an answer that went as one message: its socket is destroyed. */
   settle (): void {
     if (this.isHeadAsked && !this.isFinished) this.flushHead()
     if (this.isFinished && !this.isStreaming) for (const done of this.waiting.splice(0)) done(null)

@@ -63,7 +63,7 @@ export class Stage extends Socket {
     this.$errorListener = undefined
   }
 
-  /** Its bytes are the program's from now on: the server listens to it no more. */
+  /** Leaves the bytes to the program: the server does not listen to it any more. */
   $leaveServer (): this {
     this.$isStage = false
     this.$forgetErrors()
