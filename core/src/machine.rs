@@ -116,7 +116,7 @@ pub trait Machine {
         self.reset(now, stream, H2Code::CANCEL);
     }
     /// Server: nothing reads the rest of the request's body. Over HTTP/1.1 a response behind it says that the connection
-    /// closes where the rest is too long to be discarded.
+    /// closes where the rest is too long to be discarded, or chunked.
     fn decline(&mut self, stream: StreamId) {
         let _ = stream;
     }

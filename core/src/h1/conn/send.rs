@@ -142,7 +142,7 @@ impl Conn {
         self.enter();
         let index = self.index_in(stream, |sending| sending == Sending::Head)?;
         let draining_last = self.draining && index + 1 == self.exchanges.len();
-        let is_rest_long = self.is_rest_long(index);
+        let may_rest_be_long = self.may_rest_be_long(index);
         let open = &mut self.exchanges[index];
         if !(head.status == 101 && open.upgrade) {
             check_final(head)?;
@@ -160,7 +160,7 @@ impl Conn {
                 open.close_because(CloseReason::ExpectationUnmet);
             }
             // RFC 9112 section 9.6: its client sends no other request behind a body that is not read to its end.
-            if open.handler_gone && is_rest_long {
+            if open.handler_gone && may_rest_be_long {
                 open.close_because(CloseReason::RequestUnread);
             }
             if open.method == MethodKind::Connect {
@@ -206,14 +206,16 @@ impl Conn {
         Ok(())
     }
 
-    /// Server: whether more of this request's body is to come than is discarded to keep the connection.
-    fn is_rest_long(&self, index: usize) -> bool {
+    /// Server: whether more of this request's body is to come than is discarded to keep the connection. The length of a chunked
+    /// one is known at its last chunk.
+    fn may_rest_be_long(&self, index: usize) -> bool {
         let is_receiver = index + 1 == self.exchanges.len();
-        let left = match self.receiving {
-            Receiving::Known { left } if is_receiver => left,
-            _ => 0,
-        };
-        left > UNREAD_BODY_BYTES_MAX as u64
+        is_receiver
+            && match self.receiving {
+                Receiving::Known { left } => left > UNREAD_BODY_BYTES_MAX as u64,
+                Receiving::Chunked(_) => true,
+                _ => false,
+            }
     }
 
     /// Server: the final head and all of the body.

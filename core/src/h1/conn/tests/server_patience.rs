@@ -99,6 +99,34 @@ fn a_response_to_a_body_that_is_too_long_to_be_thrown_away_says_that_the_connect
 }
 
 #[test]
+fn a_response_to_a_chunked_body_whose_length_is_unknown_says_that_the_connection_closes() {
+    let cases = [
+        ("", true, true),
+        ("1\r\nx\r\n", true, true),
+        // A reader that is there may read on behind the response.
+        ("1\r\nx\r\n", false, false),
+        // The last chunk has come.
+        ("1\r\nx\r\n0\r\n", true, false),
+        ("1\r\nx\r\n0\r\n\r\n", true, false),
+    ];
+    for (body, declined, closes) in cases {
+        let mut script = Script::server();
+        script.connection_lists(format!(
+            "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n{body}"
+        ));
+        if declined {
+            Machine::decline(&mut script.conn, StreamId(1));
+        }
+        script.respond(1, &response(200, &[]), true);
+        let written = script.wrote();
+        let label = format!("{body:?}, declined {declined}: {written}");
+        assert_eq!(written.contains("connection: close"), closes, "{label}");
+        script.listen();
+        assert_eq!(script.conn.is_closed(), closes, "{label}");
+    }
+}
+
+#[test]
 fn a_slow_head_is_answered_with_408() {
     let mut script = Script::server();
     script.connection_lists("GET / HT");
