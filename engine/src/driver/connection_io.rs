@@ -398,10 +398,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
     pub(crate) fn read_at(&self) -> Option<Instant> {
         self.read_at
     }
-    /// Reads and drops until the peer ends.
-    pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Reads and drops until the peer ends; `came` is set where bytes came.
+    pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>, came: &mut bool) -> Poll<()> {
         match &mut self.carrier {
-            IoKind::Bytes(transport) => transport.poll_discard(cx),
+            IoKind::Bytes(transport) => transport.poll_discard(cx, came),
             IoKind::Quic(_) => Poll::Ready(()),
         }
     }

@@ -353,8 +353,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
         self.socket.shutdown().await
     }
     /// Reads and drops what still comes, until the peer ends: a socket closed with unread bytes
-    /// resets the connection and may take our last words with it.
-    pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// resets the connection and may take our last words with it. `came` is set where bytes came.
+    pub(crate) fn poll_discard(&mut self, cx: &mut Context<'_>, came: &mut bool) -> Poll<()> {
         loop {
             let read = with_read_buffer(|buffer| {
                 poll_socket_read(&mut self.socket, cx, buffer)
@@ -362,7 +362,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             });
             match ready!(read) {
                 Ok(0) | Err(_) => return Poll::Ready(()),
-                Ok(_) => {}
+                Ok(_) => *came = true,
             }
         }
     }

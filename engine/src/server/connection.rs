@@ -4,6 +4,7 @@
 pub(super) mod accept;
 mod first_bytes;
 mod handshake;
+mod linger;
 pub(super) mod proxied;
 #[cfg(feature = "http3")]
 pub(super) mod quic;
@@ -16,20 +17,16 @@ use crate::driver::connection_io::ConnectionIo;
 use crate::driver::timer;
 use crate::driver::transport::RECORD_BYTES;
 use crate::tunnel::upgrade::Upgraded;
+use linger::Linger;
 use serving::Serving;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Rounds of one connection in one turn, each of two reads and a write, before others on the thread
 /// get theirs.
 const ROUNDS_PER_TURN_MAX: u32 = 4;
-/// How long a closed connection waits for the peer to close too: long enough for our last words
-/// to arrive, short enough to hold nothing.
-pub(super) const LINGER: Duration = Duration::from_secs(2);
-/// As `LINGER`, while the server drains.
-const LINGER_DRAINING: Duration = Duration::from_millis(250);
 
 /// A connection from after its handshake to its end.
 pub(super) struct ServedConnection<S: Serve, T> {
@@ -43,7 +40,7 @@ enum Stage {
     /// The machine is done: TLS and the socket's write side are closed.
     Closing,
     /// Waiting for the peer's end.
-    Lingering(Pin<Box<timer::Sleep>>),
+    Lingering(Box<(Pin<Box<timer::Sleep>>, Linger)>),
 }
 
 impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
@@ -124,6 +121,39 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
         cx.waker().wake_by_ref();
         Poll::Pending
     }
+    /// Waits for the peer's end. `Ready`: the socket is to be closed.
+    fn linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Self { io, serving, stage } = self;
+        let Stage::Lingering(wait) = stage else {
+            return Poll::Ready(());
+        };
+        let (look, linger) = &mut **wait;
+        loop {
+            let now = Instant::now();
+            serving.take_notes(&mut io.machine, now);
+            if serving.is_reset {
+                io.give_up();
+                return Poll::Ready(());
+            }
+            if serving.draining
+                && let Some(wait) = linger.drain()
+            {
+                *look = Box::pin(timer::sleep(wait));
+            }
+            if io.poll_discard(cx, &mut linger.came).is_ready() {
+                return Poll::Ready(());
+            }
+            if look.as_mut().poll(cx).is_ready() {
+                let is_upload = serving.is_upload_left && !io.machine.is_scarce_to_send();
+                match linger.look(now, is_upload) {
+                    Some(wait) => *look = Box::pin(timer::sleep(wait)),
+                    None => return Poll::Ready(()),
+                }
+            } else if serving.end_turn(cx.waker()) {
+                return Poll::Pending;
+            }
+        }
+    }
     /// Answers the machine's events; true when there were any. Records are sealed as they fill.
     fn handle_events(&mut self, now: Instant) -> bool {
         let (io, serving) = (&mut self.io, &mut self.serving);
@@ -185,19 +215,11 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> Future for ServedConnection<S,
                     if connection.io.is_read_closed() {
                         return Poll::Ready(());
                     }
-                    let linger = if connection.serving.draining {
-                        LINGER_DRAINING
-                    } else {
-                        LINGER
-                    };
-                    connection.stage = Stage::Lingering(Box::pin(timer::sleep(linger)));
+                    let linger = Linger::new(Instant::now(), connection.serving.draining);
+                    let look = Box::pin(timer::sleep(linger.first()));
+                    connection.stage = Stage::Lingering(Box::new((look, linger)));
                 }
-                Stage::Lingering(until) => {
-                    if until.as_mut().poll(cx).is_ready() {
-                        return Poll::Ready(());
-                    }
-                    return connection.io.poll_discard(cx);
-                }
+                Stage::Lingering(..) => return connection.linger(cx),
             }
         }
     }

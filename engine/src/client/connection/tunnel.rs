@@ -124,7 +124,7 @@ impl ClientTunnel {
         self.left_until.get_or_insert(limit);
         self.end_reading();
         let is_lost = self.poll_up(cx, transport).is_err();
-        let has_ended = transport.poll_discard(cx).is_ready();
+        let has_ended = transport.poll_discard(cx, &mut false).is_ready();
         if is_lost || self.shut && has_ended {
             return Poll::Ready(());
         }

@@ -1,7 +1,7 @@
 //! The TLS handshake of an accepted socket, and the check that its client is admitted.
 
-use super::LINGER;
 use super::first_bytes::LastWait;
+use super::linger::LINGER;
 use crate::connection_info::{Addresses, TlsInfo};
 use crate::driver::signals::Signals;
 use crate::driver::timer;
@@ -120,7 +120,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Refused<T> {
     /// Waits for the client to end its side too, for a while.
     pub(in crate::server) async fn part(self) {
         if let Some(mut alerted) = self.alerted {
-            let discarded = poll_fn(|cx| alerted.poll_discard(cx));
+            let discarded = poll_fn(|cx| alerted.poll_discard(cx, &mut false));
             // A peer that does not end is cut.
             let _ = timer::timeout(LINGER, discarded).await;
         }

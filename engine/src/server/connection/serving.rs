@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Instant;
-use trunkline_core::error::H2Code;
+use trunkline_core::error::{Closed, H2Code};
 use trunkline_core::h3;
 use trunkline_core::http::idempotence::may_be_early;
 use trunkline_core::http::{
@@ -46,6 +46,8 @@ pub(in crate::server) struct Serving<S: Serve> {
     pub(in crate::server) draining: bool,
     /// The connection ends by a reset of TCP.
     pub(super) is_reset: bool,
+    /// Bytes that still come are the rest of a request that has its answer.
+    pub(super) is_upload_left: bool,
     /// The machine is still to begin its drain.
     drain_due: bool,
     /// The handshake is not done: requests that come now are early data.
@@ -81,6 +83,7 @@ impl<S: Serve> Serving<S> {
             left: None,
             draining: false,
             is_reset: false,
+            is_upload_left: false,
             drain_due: false,
             early: false,
             paused: None,
@@ -254,6 +257,7 @@ impl<S: Serve> Serving<S> {
                     Event::Upgraded { stream, rest } => self.left = Some(Box::new((stream, rest))),
                     Event::Closed(closed) => {
                         self.counters.closed(closed);
+                        self.is_upload_left = is_upload_left(turn.machine, closed);
                         exchanges.close(closed, turn.now);
                     }
                     // A client's facts.
@@ -324,6 +328,12 @@ impl<S: Serve> Serving<S> {
     pub(in crate::server) fn end_turn(&self, waker: &Waker) -> bool {
         self.signals.end_turn(waker)
     }
+}
+
+/// Whether bytes that come behind the end of the connection are the rest of a request that has its answer: over HTTP/1.1, unless
+/// the peer broke a rule.
+fn is_upload_left(machine: &Machine, closed: Closed) -> bool {
+    matches!(machine, Machine::H1(_)) && !matches!(closed, Closed::ByUs(_))
 }
 
 impl<S: Serve> Drop for Serving<S> {

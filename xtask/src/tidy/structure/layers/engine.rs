@@ -248,6 +248,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     (
         "engine/src/server/connection",
         &[
+            "linger",
             "first_bytes",
             "handshake",
             "serving",
