@@ -74,7 +74,7 @@ impl ClientTunnel {
         }
         if self.entry.request.exchange.is_abandoned() {
             return match self.entry.request.exchange.is_left() {
-                true => self.poll_leave(cx, transport),
+                true => self.poll_leave(cx, transport, Instant::now()),
                 false => Poll::Ready(()),
             };
         }
@@ -113,11 +113,11 @@ impl ClientTunnel {
         &mut self,
         cx: &mut Context<'_>,
         transport: &mut Transport<S>,
+        now: Instant,
     ) -> Poll<()> {
         if self.write_failure.is_some() {
             return Poll::Ready(());
         }
-        let now = Instant::now();
         let limit = now + LEFT_TUNNEL_TIME_MAX;
         // Our end may have gone before the user has.
         let was_shut = self.shut && self.left_until.is_some();
@@ -262,3 +262,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "tunnel/tunnel_test.rs"]
+mod tunnel_test;
