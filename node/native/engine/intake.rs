@@ -27,6 +27,8 @@ use trunkline::client::{Submission, SubmittedExchange};
 struct Open {
     listening: SubmittedExchange,
     upload: Option<Arc<Upload>>,
+    /// It asks for the bytes of its connection or its stream.
+    is_tunnel: bool,
 }
 
 /// Reads submissions.
@@ -162,7 +164,11 @@ fn carry_out(
             exchange.listening.take(bytes as usize);
         }
         (submission::CANCEL, _) => {
-            exchange.listening.cancel();
+            // Bytes that were written before leave a tunnel, as that of a socket which is destroyed.
+            match exchange.is_tunnel {
+                true => exchange.listening.leave(),
+                false => exchange.listening.cancel(),
+            }
             *place = None;
         }
         _ => {}
@@ -218,13 +224,14 @@ fn begin(
             return None;
         }
     };
+    // An extended CONNECT is one too.
+    let is_tunnel = leaves_http || head.method() == b"CONNECT";
     let (body, upload) = match body_of(entry) {
         body::INLINE => (Body::full(Bytes::copy_from_slice(inline)), None),
         body::BY_REFERENCE => (Body::full(put), None),
         body::STREAMING => {
             let upload = Arc::<Upload>::default();
-            // An extended CONNECT is one too.
-            callbacks.watch_upload(&upload, leaves_http || head.method() == b"CONNECT");
+            callbacks.watch_upload(&upload, is_tunnel);
             (streaming(shared, number, &upload), Some(upload))
         }
         _ => (Body::empty(), None),
@@ -246,7 +253,11 @@ fn begin(
         queue_timeout: None,
     };
     let listening = target.client.submit(submission, callbacks);
-    Some(Open { listening, upload })
+    Some(Open {
+        listening,
+        upload,
+        is_tunnel,
+    })
 }
 
 fn refuse(callbacks: &mut ExchangeCallbacks, why: &str) {

@@ -135,6 +135,42 @@ test('what a client writes to an upgraded connection before it destroys it arriv
   }
 })
 
+test('what a client has written to an upgraded connection arrives although it destroys it before its server reads', { timeout: 60_000 }, async t => {
+  const SIZE = 24 * 1024 * 1024
+  let reader
+  let over
+  const ended = new Promise(resolve => { over = resolve })
+  const server = net.createServer({ allowHalfOpen: true }, socket => {
+    reader = socket
+    let received = 0
+    socket.once('data', () => {
+      socket.pause()
+      socket.on('data', chunk => { received += chunk.length })
+      socket.write(UPGRADED)
+    })
+    socket.on('error', error => { over([received, error.code]) })
+    socket.on('end', () => {
+      over([received, 'end'])
+      socket.end()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  const client = new Client(`http://127.0.0.1:${server.address().port}`)
+  t.after(() => client.destroy())
+  const { socket } = await client.upgrade({ path: '/', protocol: 'own' })
+  socket.on('error', () => {})
+  socket.write(Buffer.alloc(SIZE))
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  socket.destroy()
+  // The longest that the engine has to take what was written, before the exchange is given up.
+  t.mock.timers.tick(60_000)
+  t.mock.timers.reset()
+  reader.resume()
+  assert.deepEqual(await ended, [SIZE, 'end'])
+})
+
 for (const isSecure of [false, true]) {
   test(`what a server writes to an upgraded connection before it destroys it arrives${isSecure ? ' under TLS' : ''}, and then an end`, { timeout: 60_000 }, async t => {
     const server = isSecure ? createSecureServer({ cert, key, allowHTTP1: true }) : createServer()
