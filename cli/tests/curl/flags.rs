@@ -1,7 +1,7 @@
 //! The spelling of flags: values that begin as flags do, names that are cut, and flags that are taken back.
 
-use super::{compare_all, hello, outcome};
-use crate::scripted::BINARY;
+use super::{compare, compare_all, hello, moved, outcome};
+use crate::scripted::{BINARY, text};
 
 #[test]
 fn the_argument_behind_a_flag_is_its_value() {
@@ -71,4 +71,121 @@ fn a_flag_at_the_end_of_its_line_in_a_file_takes_none_of_the_next() {
     let file = folder.file("flags", b"user-agent\nsilent\n");
     let refused = outcome(&[BINARY, "get"], &["-K", &file, "URL"], "", hello);
     assert_eq!((refused.asked, refused.code), (Vec::new(), Some(2)));
+}
+
+#[test]
+fn files_of_flags_requests_of_their_own_and_tunnels_are_as_with_curl() {
+    compare_all(
+        hello,
+        &[
+            &["-K", "flags"],
+            &["-iKflags", "URL/x"],
+            &["--config", "flags", "-d", "b", "-A", "behind"],
+            &["-A", "before", "-K", "flags"],
+            &["-K", "flags", "--next", "URL/y"],
+            &["-K", "nope", "URL"],
+            &["-d", "a", "URL/a", "--next", "-I", "URL/b"],
+            &["-d", "a", "URL/a", "-:", "URL/b"],
+            &["-o", "out", "URL/a", "--next", "URL/b"],
+            &["-b", "cookies", "URL/a", "--next", "-b", "c=d", "URL/b"],
+            &["URL/b", "--next", "http://127.0.0.1:1/"],
+            &["--fail-early", "http://127.0.0.1:1/", "--next", "URL/b"],
+            &["-b", "cookies", "URL"],
+            &["-b", "heads", "URL/a", "URL/b"],
+            &["-j", "-b", "heads", "URL/a/b"],
+            &["-b", "heads", "-b", "given=1", "URL/a"],
+            &["-j", "-b", "cookies", "URL"],
+            &[
+                "--junk-session-cookies",
+                "-b",
+                "a=1",
+                "-b",
+                "cookies",
+                "URL",
+            ],
+            &["-p", "-x", "127.0.0.1:PORT", "http://a.example/x"],
+            &[
+                "-p",
+                "-x",
+                "127.0.0.1:PORT",
+                "-A",
+                "me/1",
+                "http://a.example/x",
+            ],
+            &[
+                "-p",
+                "-x",
+                "127.0.0.1:PORT",
+                "-U",
+                "u:p",
+                "http://a.example:81/x",
+            ],
+            &["--request-target", "/a/../b", "URL/x?y"],
+            &["--request-target", "*", "-X", "OPTIONS", "URL/x"],
+            &["-S", "--stderr", "err", "URL"],
+            &["-S", "--stderr", "-", "URL"],
+        ],
+    );
+    compare(&[(
+        &["-K", "-", "URL"],
+        "silent\nuser-agent: x\n-X DELETE",
+        hello,
+    )]);
+    compare_all(
+        |asked, _| moved("302 Found", "/y", asked),
+        &[&["-L", "--request-target", "/z", "URL/x"]],
+    );
+}
+
+#[test]
+fn messages_go_to_the_file_of_stderr() {
+    let fails = [
+        "--stderr",
+        "err",
+        "-w",
+        "%{stderr}told",
+        "http://127.0.0.1:1/",
+    ];
+    let failed = outcome(&[BINARY, "get", "-sS"], &fails, "", hello);
+    let printed = failed.files["err"].as_str();
+    assert!(
+        printed.starts_with("trunkline: ") || printed.starts_with("told"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("told") && printed.contains("127.0.0.1:1"),
+        "{printed}"
+    );
+    let quiet = ["-v", "--stderr", "-", "URL"];
+    let shown = outcome(&[BINARY, "get", "-sS"], &quiet, "", hello);
+    assert!(
+        shown.stdout.contains("> GET ") && shown.stdout.contains("hello"),
+        "{shown:?}"
+    );
+}
+
+#[test]
+fn a_flag_of_curl_for_what_is_not_here_is_refused_with_the_reason() {
+    for (flag, reason) in [
+        ("--digest", "Basic"),
+        ("--anyauth", "Basic"),
+        ("-0", "HTTP/1.1"),
+        ("--socks5", "socks5://"),
+        ("--speed-limit", "-m"),
+        ("--no-clobber", "-OJ"),
+        ("--http1.0", "HTTP/1.1"),
+        ("--pinnedpubkey", "--cacert"),
+        ("--hsts", "https://"),
+        ("--alt-svc", "--http3"),
+        ("--tr-encoding", "--compressed"),
+        ("--crlf", "-T"),
+    ] {
+        let refused = crate::scripted::get(&[flag, "http://127.0.0.1:1/"]);
+        assert_eq!(refused.status.code(), Some(2), "{flag}");
+        let printed = text(&refused.stderr);
+        assert!(
+            printed.contains(reason) && printed.starts_with("error: --"),
+            "{printed}"
+        );
+    }
 }
