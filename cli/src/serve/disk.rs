@@ -7,6 +7,7 @@
 
 #[cfg(not(unix))]
 mod plain_open;
+mod stand_in;
 mod state;
 #[cfg(unix)]
 mod walk;
@@ -14,6 +15,7 @@ mod walk;
 #[cfg(not(unix))]
 use plain_open as walk;
 
+pub(super) use self::stand_in::StandIn;
 use self::state::Finding;
 use std::fs::{File, Metadata};
 use std::future::{Ready, ready};
@@ -34,6 +36,8 @@ type Soon<T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send>>;
 pub(crate) struct Disk {
     root: Arc<Root>,
     looks: Arc<Mutex<Looks>>,
+    /// The path that a reader asks for in place of one that is no UTF-8.
+    stand_in: Option<Arc<StandIn>>,
 }
 
 /// The looks of one request.
@@ -70,6 +74,7 @@ impl Disk {
         Ok(Self {
             root,
             looks: Arc::default(),
+            stand_in: None,
         })
     }
     /// A copy for another request.
@@ -77,6 +82,20 @@ impl Disk {
         Self {
             root: Arc::clone(&self.root),
             looks: Arc::default(),
+            stand_in: None,
+        }
+    }
+    /// The directory of the same request, for a reader that asks for the stand-in, if there is one.
+    pub(crate) fn with(&self, stand_in: Option<StandIn>) -> Self {
+        Self {
+            stand_in: stand_in.map(Arc::new),
+            ..self.clone()
+        }
+    }
+    fn meant(&self, path: PathBuf) -> PathBuf {
+        match &self.stand_in {
+            Some(stand_in) => stand_in.meant(path),
+            None => path,
         }
     }
     /// Whether the kernel keeps paths below the directory by itself. Where it does not, each is walked
@@ -184,11 +203,11 @@ impl fs::Backend for Disk {
     type MetadataFuture = Soon<Metadata>;
 
     fn open(&self, path: PathBuf) -> Self::OpenFuture {
-        let disk = self.clone();
+        let (disk, path) = (self.clone(), self.meant(path));
         Box::pin(async move { disk.file(path).await })
     }
     fn metadata(&self, path: PathBuf) -> Self::MetadataFuture {
-        let disk = self.clone();
+        let (disk, path) = (self.clone(), self.meant(path));
         Box::pin(async move { disk.stat(path).await })
     }
 }

@@ -4,18 +4,19 @@
 //! module decides which may be read, and lists directories.
 
 mod kept;
+mod names;
 
 use self::kept::{KeptAnswers, Unreadable, key_of};
+use self::names::{is_hidden, relative};
 use super::answer::{SiteBody, plain};
-use super::disk::Disk;
+use super::disk::{Disk, StandIn};
 use super::listing;
 use crate::failure::Failure;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
-use percent_encoding::percent_decode_str;
 use std::convert::Infallible;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 use tower_http::services::ServeDir;
 use tower_service::Service;
@@ -102,7 +103,17 @@ impl Files {
         let page = (self.policy.spa && is_route(path)).then(|| page_request(&request));
         let mut request = request.map(|_| http_body_util::Empty::<bytes::Bytes>::new());
         collapse_slashes(request.uri_mut());
-        let mut reader = ServeDir::with_backend("", disk.clone())
+        let asked = request.uri().clone();
+        let stand_in = StandIn::of(&relative);
+        if let Some(stand_in) = &stand_in {
+            let slash = if asked.path().ends_with('/') { "/" } else { "" };
+            set_path(
+                request.uri_mut(),
+                &format!("{}{slash}", stand_in.url_path()),
+            );
+        }
+        let is_replaced = stand_in.is_some();
+        let mut reader = ServeDir::with_backend("", disk.with(stand_in))
             .precompressed_br()
             .precompressed_gzip()
             .precompressed_zstd();
@@ -119,6 +130,9 @@ impl Files {
             StatusCode::NOT_MODIFIED => {
                 let vary = HeaderValue::from_static("accept-encoding");
                 response.headers_mut().insert(header::VARY, vary);
+            }
+            status if is_replaced && status.is_redirection() => {
+                name_directory(response.headers_mut(), &asked);
             }
             _ => {}
         }
@@ -156,30 +170,6 @@ impl Files {
         );
         response
     }
-}
-
-/// The path below the directory that a request's path means; none where it would leave it.
-fn relative(path: &str) -> Option<PathBuf> {
-    let decoded = percent_decode_str(path).decode_utf8().ok()?;
-    // A file has nothing in it, also not itself.
-    if decoded.contains('\0') || decoded.contains('\\') || decoded.ends_with("/.") {
-        return None;
-    }
-    let relative = Path::new(decoded.trim_start_matches('/'));
-    let ordinary = |part| matches!(part, Component::Normal(_) | Component::CurDir);
-    (relative.components().all(ordinary)).then(|| relative.to_owned())
-}
-
-/// Whether a component of the path begins with a dot. `.well-known` is public
-/// (RFC 8615 section 3).
-fn is_hidden(path: &Path) -> bool {
-    let mut components = path.components().enumerate();
-    components.any(|(at, component)| match component {
-        Component::Normal(name) => {
-            name.as_encoded_bytes().starts_with(b".") && !(at == 0 && name == ".well-known")
-        }
-        _ => false,
-    })
 }
 
 /// Whether an application may have the path as a route: a missing script or picture is missing.
@@ -299,10 +289,25 @@ fn collapse_slashes(uri: &mut Uri) {
         return;
     };
     let path = format!("/{}", path.as_str().trim_start_matches('/'));
+    set_path(uri, &path);
+}
+
+/// Gives a target this path, and the query that it may have.
+fn set_path(uri: &mut Uri, path: &str) {
     if let Ok(path) = path.parse::<PathAndQuery>() {
         let mut parts = std::mem::take(uri).into_parts();
         parts.path_and_query = Some(path);
         *uri = Uri::from_parts(parts).unwrap_or_default();
+    }
+}
+
+/// Leads to a directory's name with a slash, as it was asked for.
+fn name_directory(headers: &mut HeaderMap, asked: &Uri) {
+    let query = asked
+        .query()
+        .map_or(String::new(), |query| format!("?{query}"));
+    if let Ok(location) = HeaderValue::try_from(format!("{}/{query}", asked.path())) {
+        headers.insert(header::LOCATION, location);
     }
 }
 

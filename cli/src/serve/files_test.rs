@@ -3,6 +3,9 @@ use super::*;
 use http_body_util::BodyExt;
 use std::os::unix::fs::symlink;
 
+#[path = "files/names_test.rs"]
+mod names_test;
+
 impl Folder {
     fn files(&self) -> Files {
         self.showing(true, false)

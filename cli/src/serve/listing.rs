@@ -1,6 +1,7 @@
 //! A directory as an HTML page: names with links, sizes and dates, directories first.
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -23,7 +24,7 @@ const SEGMENT: &AsciiSet = &CONTROLS
 const ENTRIES_MAX: usize = 10_000;
 
 struct Entry {
-    name: String,
+    name: OsString,
     directory: bool,
     bytes: u64,
     modified: String,
@@ -53,10 +54,11 @@ pub(crate) async fn page(
     }
     for entry in &entries {
         let slash = if entry.directory { "/" } else { "" };
-        let link = utf8_percent_encode(&entry.name, SEGMENT).to_string();
+        let link = percent_encode(entry.name.as_encoded_bytes(), SEGMENT).to_string();
         // A name may look like a character reference, as `a&lt;b`.
         let link = html_escape::encode_double_quoted_attribute(&link);
-        let name = html_escape::encode_text(&entry.name);
+        let name = entry.name.to_string_lossy();
+        let name = html_escape::encode_text(&name);
         let size = if entry.directory {
             String::new()
         } else {
@@ -87,7 +89,8 @@ async fn entries(
         if entries.len() == ENTRIES_MAX {
             return Ok((entries, true));
         }
-        if !dot_files && item.file_name().as_encoded_bytes().starts_with(b".") {
+        let name = item.file_name();
+        if !dot_files && name.as_encoded_bytes().starts_with(b".") {
             continue;
         }
         // A link that leads nowhere resolves to nothing.
@@ -101,7 +104,7 @@ async fn entries(
             continue;
         };
         entries.push(Entry {
-            name: item.file_name().to_string_lossy().into_owned(),
+            name,
             directory: metadata.is_dir(),
             bytes: metadata.len(),
             modified: metadata
