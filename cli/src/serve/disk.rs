@@ -179,13 +179,13 @@ impl Root {
     }
 }
 
-/// An error of a path that no file can have, as one whose name is too long and one of links in a circle, is that of a
+/// An error of a path that no file can have, as one whose name is too long and one of links in a circle, or of a socket, is that of a
 /// missing file.
 fn missing(error: io::Error) -> io::Error {
     #[cfg(unix)]
     {
         use rustix::io::Errno;
-        let codes = [Errno::NAMETOOLONG, Errno::LOOP].map(Errno::raw_os_error);
+        let codes = [Errno::NAMETOOLONG, Errno::LOOP, Errno::NXIO].map(Errno::raw_os_error);
         if error
             .raw_os_error()
             .is_some_and(|code| codes.contains(&code))

@@ -93,6 +93,10 @@ async fn entries(
         if !dot_files && name.as_encoded_bytes().starts_with(b".") {
             continue;
         }
+        // No path with one is served.
+        if name.as_encoded_bytes().contains(&b'\\') {
+            continue;
+        }
         // A link that leads nowhere resolves to nothing.
         let Ok(place) = tokio::fs::canonicalize(item.path()).await else {
             continue;
@@ -103,6 +107,10 @@ async fn entries(
         let Ok(metadata) = tokio::fs::metadata(&place).await else {
             continue;
         };
+        // Pipes, sockets and devices are not served either.
+        if !metadata.is_dir() && !metadata.is_file() {
+            continue;
+        }
         entries.push(Entry {
             name,
             directory: metadata.is_dir(),

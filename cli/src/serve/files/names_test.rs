@@ -63,3 +63,20 @@ async fn a_compressed_variant_stands_beside_a_name_that_is_no_utf_8_too() {
         (&b"gzip"[..], "packed")
     );
 }
+
+#[tokio::test]
+async fn a_listing_links_nothing_that_is_not_served() {
+    let folder = Folder::new("linked");
+    let files = folder.files();
+    write(&folder, b"back\\slash.txt", "x");
+    let socket = folder.0.join("root/socket");
+    let _bound = std::os::unix::net::UnixListener::bind(&socket).expect("it is free");
+    let (status, _, _) = ask(&files, "/socket", None).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    let (_, _, page) = ask(&files, "/", None).await;
+    assert!(page.contains("a.txt"), "{page}");
+    assert!(
+        !page.contains("slash") && !page.contains("socket"),
+        "{page}"
+    );
+}
