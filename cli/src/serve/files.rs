@@ -102,6 +102,7 @@ impl Files {
         }
         let page = (self.policy.spa && is_route(path)).then(|| page_request(&request));
         let mut request = request.map(|_| http_body_util::Empty::<bytes::Bytes>::new());
+        join_tags(request.headers_mut());
         collapse_slashes(request.uri_mut());
         let asked = request.uri().clone();
         let stand_in = StandIn::of(&relative);
@@ -308,6 +309,22 @@ fn name_directory(headers: &mut HeaderMap, asked: &Uri) {
         .map_or(String::new(), |query| format!("?{query}"));
     if let Ok(location) = HeaderValue::try_from(format!("{}/{query}", asked.path())) {
         headers.insert(header::LOCATION, location);
+    }
+}
+
+/// Makes one list of tags of several lines, which mean the same (RFC 9110 section 5.3): the reader of files takes the first line.
+fn join_tags(headers: &mut HeaderMap) {
+    for name in [header::IF_MATCH, header::IF_NONE_MATCH] {
+        let lines: Vec<&[u8]> = headers
+            .get_all(&name)
+            .iter()
+            .map(HeaderValue::as_bytes)
+            .collect();
+        if lines.len() > 1
+            && let Ok(list) = HeaderValue::from_bytes(&lines.join(&b", "[..]))
+        {
+            headers.insert(name, list);
+        }
     }
 }
 

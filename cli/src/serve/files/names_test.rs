@@ -1,4 +1,5 @@
-use super::{Folder, StatusCode, ask};
+use super::{Folder, StatusCode, answered, ask};
+use http::Request;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -79,4 +80,22 @@ async fn a_listing_links_nothing_that_is_not_served() {
         !page.contains("slash") && !page.contains("socket"),
         "{page}"
     );
+}
+
+#[tokio::test]
+async fn tags_on_several_lines_are_one_list() {
+    let folder = Folder::new("tags");
+    let files = folder.files();
+    let (_, headers, _) = ask(&files, "/a.txt", None).await;
+    let tag = &headers["etag"];
+    for (name, expected) in [
+        ("if-none-match", StatusCode::NOT_MODIFIED),
+        ("if-match", StatusCode::OK),
+    ] {
+        let request = Request::get("/a.txt")
+            .header(name, "\"other\"")
+            .header(name, tag);
+        let (status, _, _) = answered(&files, request).await;
+        assert_eq!(status, expected, "{name}");
+    }
 }
