@@ -5,12 +5,19 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 const ONLY_BASIC: &str = "-u is Basic authentication, which sends the password at once, and --oauth2-bearer a token; other schemes are not here";
 
+const ONLY_BASIC_PROXY: &str =
+    "-U is Basic authentication at the proxy; other schemes are not here";
+
 const ONLY_SOCKS5: &str = "proxies of SOCKS are of version 5: -x socks5://HOST:PORT";
 const SOCKS5: &str =
     "write -x socks5://HOST:PORT, or socks5h:// for a proxy that looks the name up";
 
+const TLS: &str = "versions and ciphers of TLS are those of 1.2 and 1.3 that are safe; --tlsv1.3 takes the newer alone";
+
+const PINS: &str = "a server is known by its certificate: --cacert with that alone trusts it and what it has signed beside the system's roots";
+
 /// The flags, and the reason of each.
-const FLAGS: [(&str, &str); 23] = [
+const FLAGS: [(&str, &str); 45] = [
     ("anyauth", ONLY_BASIC),
     ("digest", ONLY_BASIC),
     ("ntlm", ONLY_BASIC),
@@ -58,10 +65,7 @@ const FLAGS: [(&str, &str); 23] = [
     ("socks4", ONLY_SOCKS5),
     ("socks5", SOCKS5),
     ("socks5-hostname", SOCKS5),
-    (
-        "pinnedpubkey",
-        "a server is known by its certificate: --cacert with that alone trusts it and what it has signed beside the system's roots",
-    ),
+    ("pinnedpubkey", PINS),
     (
         "hsts",
         "no list of hosts is kept: write https:// in the URL, and --proto =https to refuse others",
@@ -82,6 +86,144 @@ const FLAGS: [(&str, &str); 23] = [
         "form-escape",
         "names in a form are percent-encoded, as browsers do",
     ),
+    (
+        "rate",
+        "a URL is fetched as soon as the one before is done: --limit-rate bounds the bytes per second",
+    ),
+    (
+        "parallel-immediate",
+        "-Z opens the connections that the version of HTTP needs: leave it out",
+    ),
+    ("ciphers", TLS),
+    ("tls13-ciphers", TLS),
+    ("curves", TLS),
+    ("tls-max", TLS),
+    ("sslv2", TLS),
+    ("sslv3", TLS),
+    ("proxy-pinnedpubkey", PINS),
+    (
+        "capath",
+        "certificates are read from one file, by --cacert, beside the system's roots",
+    ),
+    ("proxy-anyauth", ONLY_BASIC_PROXY),
+    ("proxy-digest", ONLY_BASIC_PROXY),
+    ("proxy-negotiate", ONLY_BASIC_PROXY),
+    ("proxy-ntlm", ONLY_BASIC_PROXY),
+    ("aws-sigv4", ONLY_BASIC),
+    (
+        "no-alpn",
+        "the version of HTTP is chosen by --http1.1, --http2 and --http3",
+    ),
+    ("preproxy", "there is one proxy on the way: -x"),
+    ("socks4a", ONLY_SOCKS5),
+    (
+        "trace-ascii",
+        "-v shows the heads and the frames, and --qlog writes them to a file",
+    ),
+    (
+        "abstract-unix-socket",
+        "--unix-socket takes the path of a socket in the file system",
+    ),
+    (
+        "doh-url",
+        "names are looked up by the system: --resolve gives the address of one",
+    ),
+    (
+        "dns-servers",
+        "names are looked up by the system: --resolve gives the address of one",
+    ),
+];
+
+/// Further flags of curl.
+const OTHERS: [&str; 88] = [
+    "append",
+    "cert-status",
+    "cert-type",
+    "compressed-ssh",
+    "create-file-mode",
+    "crlfile",
+    "delegation",
+    "disable-eprt",
+    "disable-epsv",
+    "disallow-username-in-url",
+    "dns-interface",
+    "dns-ipv4-addr",
+    "dns-ipv6-addr",
+    "doh-cert-status",
+    "doh-insecure",
+    "egd-file",
+    "engine",
+    "false-start",
+    "ftp-account",
+    "ftp-alternative-to-user",
+    "ftp-create-dirs",
+    "ftp-method",
+    "ftp-pasv",
+    "ftp-port",
+    "ftp-pret",
+    "ftp-skip-pasv-ip",
+    "ftp-ssl-ccc",
+    "ftp-ssl-ccc-mode",
+    "ftp-ssl-control",
+    "happy-eyeballs-timeout-ms",
+    "haproxy-protocol",
+    "hostpubmd5",
+    "hostpubsha256",
+    "keepalive-time",
+    "key-type",
+    "krb",
+    "libcurl",
+    "list-only",
+    "login-options",
+    "mail-auth",
+    "mail-from",
+    "mail-rcpt",
+    "mail-rcpt-allowfails",
+    "metalink",
+    "no-npn",
+    "no-sessionid",
+    "ntlm-wb",
+    "pass",
+    "proto-default",
+    "proxy-cacert",
+    "proxy-capath",
+    "proxy-cert",
+    "proxy-cert-type",
+    "proxy-ciphers",
+    "proxy-crlfile",
+    "proxy-key",
+    "proxy-key-type",
+    "proxy-pass",
+    "proxy-service-name",
+    "proxy-ssl-allow-beast",
+    "proxy-ssl-auto-client-cert",
+    "proxy-tls13-ciphers",
+    "proxy-tlsauthtype",
+    "proxy-tlspassword",
+    "proxy-tlsuser",
+    "proxy-tlsv1",
+    "pubkey",
+    "quote",
+    "random-file",
+    "sasl-authzid",
+    "sasl-ir",
+    "service-name",
+    "socks5-basic",
+    "socks5-gssapi",
+    "socks5-gssapi-nec",
+    "socks5-gssapi-service",
+    "ssl-allow-beast",
+    "ssl-auto-client-cert",
+    "ssl-no-revoke",
+    "ssl-revoke-best-effort",
+    "telnet-option",
+    "tftp-blksize",
+    "tftp-no-options",
+    "tlsauthtype",
+    "tlspassword",
+    "tlsuser",
+    "use-ascii",
+    "xattr",
 ];
 
 /// Not one of them was given.
@@ -90,13 +232,24 @@ pub(super) struct RefusedFlags;
 
 impl Args for RefusedFlags {
     fn augment_args(command: Command) -> Command {
-        command.args(FLAGS.map(|(name, _)| {
+        let reasoned = FLAGS.iter().map(|(name, _)| *name);
+        command.args(reasoned.chain(OTHERS).map(|name| {
             let flag = Arg::new(name)
                 .long(name)
                 .action(ArgAction::Count)
                 .hide(true);
             match name {
                 "http1.0" => flag.short('0'),
+                "sslv2" => flag.short('2'),
+                "sslv3" => flag.short('3'),
+                "append" => flag.short('a'),
+                "use-ascii" => flag.short('B'),
+                "list-only" => flag.short('l'),
+                "ftp-port" => flag.short('P'),
+                "quote" => flag.short('Q'),
+                "telnet-option" => flag.short('t'),
+                "speed-limit" => flag.short('Y'),
+                "speed-time" => flag.short('y'),
                 _ => flag,
             }
         }))
@@ -108,14 +261,15 @@ impl Args for RefusedFlags {
 
 impl FromArgMatches for RefusedFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let given = FLAGS.iter().find(|(name, _)| matches.get_count(name) > 0);
-        match given {
-            Some((name, why)) => Err(clap::Error::raw(
-                ErrorKind::InvalidValue,
-                format_args!("--{name}: {why}\n"),
-            )),
-            None => Ok(Self),
-        }
+        let is_given = |name: &str| matches.get_count(name) > 0;
+        let reason = FLAGS.iter().find(|(name, _)| is_given(name));
+        let other = OTHERS.iter().find(|name| is_given(name));
+        let text = match (reason, other) {
+            (Some((name, why)), _) => format!("--{name}: {why}\n"),
+            (None, Some(name)) => format!("--{name}: this flag of curl is not here\n"),
+            (None, None) => return Ok(Self),
+        };
+        Err(clap::Error::raw(ErrorKind::InvalidValue, text))
     }
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         *self = Self::from_arg_matches(matches)?;

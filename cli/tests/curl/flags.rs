@@ -179,6 +179,17 @@ fn a_flag_of_curl_for_what_is_not_here_is_refused_with_the_reason() {
         ("--alt-svc", "--http3"),
         ("--tr-encoding", "--compressed"),
         ("--crlf", "-T"),
+        ("--rate", "--limit-rate"),
+        ("--parallel-immediate", "-Z"),
+        ("--proxy-digest", "-U"),
+        ("--tls-max", "1.3"),
+        ("-2", "1.3"),
+        ("--capath", "--cacert"),
+        ("--no-alpn", "--http1.1"),
+        ("--ftp-pasv", "curl"),
+        ("--xattr", "curl"),
+        ("-Y", "-m"),
+        ("-Q", "curl"),
     ] {
         let refused = crate::scripted::get(&[flag, "http://127.0.0.1:1/"]);
         assert_eq!(refused.status.code(), Some(2), "{flag}");
