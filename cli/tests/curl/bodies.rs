@@ -181,3 +181,18 @@ fn flags_that_add_to_others_are_taken_beside_them() {
         ],
     );
 }
+
+#[test]
+fn a_part_that_names_no_file_exits_as_one_whose_file_is_not_there() {
+    compare_all(
+        hello,
+        &[
+            &["-F", "a=@f,", "URL"],
+            &["-F", "a=@f,,f", "URL"],
+            &["-F", "a=@", "URL"],
+            &["-F", "a=<", "URL"],
+            &["-F", "a=@none", "URL"],
+            &["-F", "a=@f;", "URL"],
+        ],
+    );
+}

@@ -62,7 +62,12 @@ impl FormPart {
             let mut made = Self {
                 name: name.to_owned(),
                 content: match kind {
-                    Some(_) if value.is_empty() => return Err(refuse("it names no file")),
+                    Some(_) if value.is_empty() => {
+                        return Err(exit::unread(
+                            format_args!("-F {part:?}"),
+                            &"it names no file",
+                        ));
+                    }
                     Some('@') => Content::File(PathBuf::from(value)),
                     Some(_) => Content::TextOf(PathBuf::from(value)),
                     None => Content::Text(value),
@@ -90,6 +95,8 @@ impl FormPart {
                 None => (String::new(), behind),
             };
             match (name, &mut self.media_type) {
+                // A `;` at the end.
+                ("", _) if value.is_empty() => {}
                 ("type", _) if value.is_empty() => return Err("its type is empty"),
                 ("type", media_type) => *media_type = Some(value),
                 ("filename", _) => self.file_name = Some(value),
