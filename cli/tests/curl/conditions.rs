@@ -1,6 +1,6 @@
 //! Conditions, and answers that say that nothing has changed.
 
-use super::{Answer, compare_all, hello};
+use super::{Answer, SeenRequest, compare_all, hello};
 
 #[test]
 fn what_is_as_it_was_leaves_its_file() {
@@ -66,4 +66,31 @@ fn an_answer_that_is_as_old_as_the_condition_allows_is_none() {
             &["-z", "-Sun, 13 Sep 2020 12:26:41 GMT", "URL"],
         ],
     );
+}
+
+#[test]
+fn the_tag_of_an_answer_is_saved_whatever_its_status_is() {
+    let statuses: [Answer; 3] = [
+        |asked, _| tagged("200 OK", asked),
+        |asked, _| tagged("404 Not Found", asked),
+        |asked, _| tagged("500 Internal Server Error", asked),
+    ];
+    for answer in statuses {
+        compare_all(
+            answer,
+            &[
+                &["--etag-save", "tag", "URL"],
+                &["--etag-save", "new", "--etag-compare", "tag", "URL"],
+                &["--etag-save", "tag", "--fail-with-body", "URL"],
+                &["--etag-save", "-", "-o", "out", "URL"],
+            ],
+        );
+    }
+}
+
+/// An answer of this status with a tag.
+fn tagged(status: &str, asked: &SeenRequest) -> String {
+    hello(asked, 0)
+        .replace("200 OK", status)
+        .replace("connection", "etag: \"v2\"\r\nconnection")
 }

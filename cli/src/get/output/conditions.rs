@@ -10,6 +10,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline::Body;
@@ -24,7 +25,7 @@ pub(in crate::get) struct ConditionOptions {
     /// Only what has another etag than the one in this file.
     #[arg(long, value_name = "FILE")]
     etag_compare: Option<String>,
-    /// Write the answer's etag to this file.
+    /// Write the answer's etag to this file (`-` for standard output).
     #[arg(long, value_name = "FILE")]
     etag_save: Option<PathBuf>,
 }
@@ -105,8 +106,16 @@ impl ConditionOptions {
         let Some(path) = &self.etag_save else {
             return Ok(());
         };
+        let is_stdout = path.as_os_str() == "-";
         let written = match answer.get(ETAG) {
-            Some(tag) => std::fs::write(path, [tag.as_bytes(), b"\n"].concat()),
+            Some(tag) => {
+                let line = [tag.as_bytes(), b"\n"].concat();
+                match is_stdout {
+                    true => std::io::stdout().write_all(&line),
+                    false => std::fs::write(path, line),
+                }
+            }
+            None if is_stdout => Ok(()),
             None => OpenOptions::new()
                 .append(true)
                 .create(true)
