@@ -27,6 +27,15 @@ function replace(parent, children) {
   parent.replaceChildren(...children);
 }
 
+/** As `replace`; those that are there and stay are not touched, because one that is taken out and put back loses its place. */
+function arrange(parent, wanted) {
+  const stays = new Set(wanted);
+  for (const child of [...parent.children]) if (!stays.has(child)) child.remove();
+  for (const [at, child] of wanted.entries()) {
+    if (parent.children[at] !== child) parent.insertBefore(child, parent.children[at] ?? null);
+  }
+}
+
 function row(cells) {
   const made = element('tr');
   for (const cell of cells) {
@@ -216,11 +225,12 @@ function showWaits(state) {
   });
   replace(byId('waits'), chips.length > 0 ? chips : [element('li', 'no exchange is listed')]);
   const reason = byId('reason');
-  const names = ['', ...known.map(([name]) => name)];
-  if (reason.value !== '' && !names.includes(reason.value)) names.push(reason.value);
-  const wanted = reason.value;
-  replace(reason, names.map((name) => element('option', name === '' ? 'any' : name, { value: name })));
-  reason.value = wanted;
+  const options = new Map([...reason.options].map((option) => [option.value, option]));
+  const names = new Set(['', reason.value, ...known.map(([name]) => name)]);
+  // It may be open: what somebody is about to choose stays where it is.
+  if (document.activeElement === reason) for (const name of options.keys()) names.add(name);
+  const wanted = [...names].sort();
+  arrange(reason, wanted.map((name) => options.get(name) ?? element('option', name === '' ? 'any' : name, { value: name })));
 }
 
 function showStreams(streams) {
@@ -321,10 +331,19 @@ function timeline({ id, headline }) {
   const made = element('details', undefined, { 'data-timeline': id });
   const text = element('pre');
   made.append(element('summary', `${id}: ${headline}`), text);
+  let isKnown = false;
   made.addEventListener('toggle', async () => {
-    if (!made.open || text.textContent !== '') return;
-    const response = await fetch(`/timelines/${id}`, { headers: authorization() });
-    text.textContent = await response.text();
+    if (!made.open || isKnown) return;
+    isKnown = true;
+    try {
+      const response = await fetch(`/timelines/${id}`, { headers: authorization() });
+      text.textContent = await response.text();
+      isKnown = response.ok;
+    } catch (error) {
+      // Opened again it is read again.
+      isKnown = false;
+      text.textContent = `no connection: ${error.message}`;
+    }
   });
   return made;
 }
@@ -334,9 +353,7 @@ function showTimelines(timelines) {
   const box = byId('timelines');
   // Those that are there stay as they are: one may be open.
   const known = new Map([...box.children].map((made) => [made.dataset.timeline, made]));
-  const wanted = timelines.map((it) => known.get(String(it.id)) ?? timeline(it));
-  const isSame = wanted.length === known.size && wanted.every((made, at) => made === box.children[at]);
-  if (!isSame) replace(box, wanted);
+  arrange(box, timelines.map((it) => known.get(String(it.id)) ?? timeline(it)));
 }
 
 const TABLES = [
@@ -389,11 +406,15 @@ function button(action) {
       return;
     }
     calm();
-    const response = await fetch(`/actions/${encodeURIComponent(action.name)}`, {
-      method: 'POST',
-      headers: { ...authorization(), 'trunkline-page': secret },
-    });
-    if (!response.ok) setStatus('lost', `${action.label}: ${response.status} ${await response.text()}`);
+    try {
+      const response = await fetch(`/actions/${encodeURIComponent(action.name)}`, {
+        method: 'POST',
+        headers: { ...authorization(), 'trunkline-page': secret },
+      });
+      if (!response.ok) setStatus('lost', `${action.label}: ${response.status} ${await response.text()}`);
+    } catch (error) {
+      setStatus('lost', `${action.label}: no connection: ${error.message}`);
+    }
   });
   return made;
 }
@@ -440,8 +461,9 @@ function authorization() {
   return token === null ? {} : { authorization: `Bearer ${token}` };
 }
 
-async function read() {
-  const response = await fetch('/events', { headers: authorization() });
+async function read(signal) {
+  const response = await fetch('/events', { headers: authorization(), signal });
+  if (signal.aborted) return false;
   if (response.status === 401) {
     sessionStorage.removeItem('token');
     byId('content').hidden = true;
@@ -464,12 +486,19 @@ async function read() {
   }
 }
 
+let reading = new AbortController();
+
+/** Reads with the token that is there now, and no longer with the one before. */
 async function run() {
-  for (;;) {
+  reading.abort();
+  reading = new AbortController();
+  const { signal } = reading;
+  while (!signal.aborted) {
     try {
-      if (!(await read())) return;
+      if (!(await read(signal))) return;
       setStatus('lost', 'the server has ended, or closed this page');
     } catch (error) {
+      if (signal.aborted) return;
       setStatus('lost', `no connection: ${error.message}`);
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
@@ -478,8 +507,11 @@ async function run() {
 
 byId('token').addEventListener('submit', (event) => {
   event.preventDefault();
-  sessionStorage.setItem('token', byId('token-text').value.trim());
+  const token = byId('token-text').value.trim();
   byId('token-text').value = '';
+  // Sent a second time, it is empty.
+  if (token === '') return;
+  sessionStorage.setItem('token', token);
   run();
 });
 for (const id of ['filter', 'reason']) byId(id).addEventListener('change', () => shown && showConnections(shown));

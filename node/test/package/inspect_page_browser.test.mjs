@@ -192,3 +192,104 @@ test('a page of another site reads nothing and presses nothing', { skip }, async
     await server.destroy()
   }
 })
+
+test('lists that are open keep their place while the page is drawn anew', { skip }, async () => {
+  const server = serve({ port: 0, hostname: '127.0.0.1', fetch: answer })
+  const agent = new Agent()
+  const origin = server.url.origin
+  const gone = new AbortController()
+  const fail = () => agent.request({ origin: 'http://127.0.0.1:1', path: '/', method: 'GET' }).then(() => assert.fail('it answers'), () => {})
+  try {
+    await inBrowser(async open => {
+      const tab = await open(agent.inspect().url)
+      agent.request({ origin, path: '/never', method: 'GET', signal: gone.signal }).catch(() => {})
+      await fail()
+      await tab.until(`${waits('response')} && document.querySelector('[data-timeline]') !== null`)
+      await tab.evaluate(`(() => {
+        globalThis.removed = []
+        const note = changes => { for (const change of changes) removed.push(...change.removedNodes) }
+        for (const id of ['reason', 'timelines']) new MutationObserver(note).observe(document.getElementById(id), { childList: true })
+        globalThis.option = document.querySelector('#reason option[value=response]')
+        globalThis.details = document.querySelector('[data-timeline]')
+        document.getElementById('reason').focus()
+        details.open = true
+      })()`)
+      // A reason and a timeline more; then the first reason is none any more.
+      const large = await agent.request({ origin, path: '/large', method: 'GET', signal: gone.signal })
+      large.body.on('error', () => {})
+      await fail()
+      await tab.until(`${waits('reader')} && document.querySelectorAll('[data-timeline]').length === 2`)
+      await tab.until('document.querySelector("#reason option[value=reader]") !== null')
+      gone.abort()
+      await tab.until(`!${waits('response').replace(' !== null', '')}`)
+      assert.equal(await tab.evaluate('removed.length'), 0)
+      assert.ok(await tab.evaluate('option.isConnected && details.isConnected && details.open'))
+    })
+  } finally {
+    gone.abort()
+    await agent.destroy()
+    await server.destroy()
+  }
+})
+
+test('a page without a connection says so, and reads with one token at a time', { skip }, async () => {
+  const agent = new Agent()
+  try {
+    await agent.request({ origin: 'http://127.0.0.1:1', path: '/', method: 'GET' }).then(() => assert.fail('it answers'), () => {})
+    const server = serve({ port: 0, hostname: '127.0.0.1', fetch: answer })
+    try {
+      await inBrowser(async open => {
+        const broken = `(() => {
+          globalThis.unhandled = []
+          addEventListener('unhandledrejection', event => unhandled.push(String(event.reason)))
+          globalThis.real = globalThis.fetch
+          globalThis.fetch = async () => { throw new TypeError('cut') }
+        })()`
+        const served = await open(server.inspect().url)
+        await served.evaluate(broken)
+        // The next state takes the status: what it says is kept here.
+        await served.evaluate(`(() => {
+          globalThis.said = ''
+          new MutationObserver(() => { said += document.getElementById('status').textContent })
+            .observe(document.getElementById('status'), { childList: true })
+          showActions({ actions: [{ name: 'drain', label: 'Drain' }] })
+          const button = document.querySelector('[data-action]')
+          button.click()
+          button.click()
+        })()`)
+        await served.until('said.includes("no connection: cut")')
+
+        const url = agent.inspect().url
+        const failed = () => agent.request({ origin: 'http://127.0.0.1:1', path: '/', method: 'GET' }).then(() => assert.fail('it answers'), () => {})
+        const sent = await open(url)
+        await failed()
+        await sent.until('document.querySelector("[data-timeline]") !== null')
+        await sent.evaluate(broken)
+        await sent.evaluate('document.querySelector("[data-timeline] summary").click()')
+        await sent.until('document.querySelector("[data-timeline] pre").textContent === "no connection: cut"')
+        await sent.evaluate('globalThis.fetch = real; document.querySelector("[data-timeline]").open = false')
+        await sent.evaluate('new Promise(resolve => setTimeout(resolve)).then(() => { document.querySelector("[data-timeline]").open = true })')
+        await sent.until('document.querySelector("[data-timeline] pre").textContent.startsWith("GET http://127.0.0.1:1 failed after ")')
+        for (const tab of [served, sent]) assert.deepEqual(await tab.evaluate('unhandled'), [])
+
+        await sent.evaluate(`(() => {
+          globalThis.signals = []
+          globalThis.fetch = (path, options) => {
+            if (path === '/events') signals.push(options.signal)
+            return real(path, options)
+          }
+          for (const token of ['one', 'two', '']) {
+            document.getElementById('token-text').value = token
+            document.getElementById('token').dispatchEvent(new Event('submit', { cancelable: true }))
+          }
+        })()`)
+        assert.deepEqual(await sent.evaluate('signals.map(signal => signal?.aborted)'), [true, false])
+        assert.equal(await sent.evaluate('sessionStorage.getItem("token")'), 'two')
+      })
+    } finally {
+      await server.destroy()
+    }
+  } finally {
+    await agent.destroy()
+  }
+})
