@@ -70,12 +70,16 @@ fn outcome(program: &[&str], arguments: &[&str], input: &str, answer: Answer) ->
     folder.file("more", b"config = flags\nnext\nhead\nurl = \"localhost\"\n");
     folder.file("cookies", COOKIES);
     folder.file("heads", HEADS);
-    let filled = arguments.iter().map(|argument| {
-        argument
-            .replace("URL", &url)
-            .replace("PORT", &origin.port.to_string())
-    });
-    let mut child = Command::new(program[0])
+    let port = origin.port.to_string();
+    let filled = arguments
+        .iter()
+        .map(|argument| argument.replace("URL", &url).replace("PORT", &port));
+    // Behind `env`, variables.
+    let program: Vec<_> = program
+        .iter()
+        .map(|part| part.replace("127.0.0.1:PORT", &format!("127.0.0.1:{port}")))
+        .collect();
+    let mut child = Command::new(&program[0])
         .args(&program[1..])
         .args(filled)
         .current_dir(folder.path())

@@ -219,6 +219,7 @@ fn rust_job(program: report::Program) -> Job {
     // Clients go through the environment's proxies; names that a test makes up must not.
     for name in [
         "http_proxy",
+        "HTTP_PROXY",
         "https_proxy",
         "HTTPS_PROXY",
         "all_proxy",

@@ -12,6 +12,7 @@ use super::given::basic;
 use crate::failure::Failure;
 use crate::system::through_unix_socket;
 use http::Uri;
+use std::env::var_os;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use trunkline::client::{ClientBuilder, ClientTls};
@@ -64,7 +65,10 @@ impl RouteOptions {
             // No proxy, whatever the environment says.
             Some(url) if url.is_empty() => client,
             Some(url) => client.proxy(url),
-            None => client.proxy_from_env(),
+            // As curl, for which HTTP_PROXY may be what a CGI program's client sent.
+            None => {
+                client.proxy_from_variables(|name| var_os(name).filter(|_| name != "HTTP_PROXY"))
+            }
         };
         client = client.proxy_always_tunnels(self.proxytunnel);
         if let Some(user) = &self.proxy_user {

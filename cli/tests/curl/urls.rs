@@ -1,6 +1,8 @@
 //! The ways that a URL leads: its authority, redirects of further kinds, and --resolve.
 
-use super::{Answer, compare, compare_all, hello, moved};
+use super::{Answer, compare, compare_all, hello, moved, outcome};
+use crate::scripted::BINARY;
+use std::process::Command;
 
 #[test]
 fn an_authority_is_sent_in_one_form() {
@@ -111,4 +113,29 @@ fn a_redirect_to_another_scheme_is_named_by_the_format() {
             moved("302 Found", "http://127.0.0.1:1/", asked)
         }),
     ]);
+}
+
+/// A CGI program's client chooses that value (CVE-2016-5385).
+#[test]
+fn the_proxy_for_http_in_capitals_is_not_read_and_the_others_are() {
+    for (variable, is_read) in [
+        ("http_proxy", true),
+        ("HTTP_PROXY", false),
+        ("all_proxy", true),
+        ("ALL_PROXY", true),
+    ] {
+        let variable = format!("{variable}=http://127.0.0.1:PORT");
+        let ours = ["env", &variable, BINARY, "get", "-sS"];
+        let found = outcome(&ours, &["http://a.invalid/x"], "", hello);
+        assert_eq!(found.asked.len(), usize::from(is_read), "{variable}");
+        if is_there("curl") {
+            let theirs = ["env", &variable, "curl", "-sS"];
+            let expected = outcome(&theirs, &["http://a.invalid/x"], "", hello);
+            assert_eq!(found, expected, "{variable}");
+        }
+    }
+}
+
+fn is_there(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok()
 }

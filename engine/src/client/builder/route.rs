@@ -10,6 +10,7 @@ use crate::client::connect::resolve::Resolver;
 use crate::error::Error;
 use crate::tls::ClientTls;
 use http::{HeaderName, HeaderValue};
+use std::ffi::OsString;
 use std::mem;
 use std::net::IpAddr;
 #[cfg(unix)]
@@ -138,14 +139,29 @@ impl<C> ClientBuilder<C> {
     }
     /// Reaches origins through the proxies that the environment names: `http_proxy`,
     /// `https_proxy`, `all_proxy`, `no_proxy` or the same in capitals, small letters first;
-    /// `HTTP_PROXY` is not read, because in a CGI program a client sets it. Read now, once.
+    /// `HTTP_PROXY` is not read where `REQUEST_METHOD` is set, because in a CGI program a client sets it. Read
+    /// now, once.
     #[must_use]
-    pub fn proxy_from_env(mut self) -> Self {
-        if let Some(found) = self
-            .settings
-            .route
-            .accept(env::proxies(|name| std::env::var_os(name)))
-        {
+    pub fn proxy_from_env(self) -> Self {
+        self.proxy_from_variables(|name| std::env::var_os(name))
+    }
+    /// Reaches origins through the proxies that these variables name, which are read as
+    /// [`proxy_from_env`](Self::proxy_from_env) reads those of the environment.
+    ///
+    /// curl never reads `HTTP_PROXY`; a client that does as curl:
+    ///
+    /// ```
+    /// use std::env::var_os;
+    ///
+    /// let client = trunkline::Client::builder()
+    ///     .proxy_from_variables(|name| var_os(name).filter(|_| name != "HTTP_PROXY"))
+    ///     .build()?;
+    /// # drop(client);
+    /// # Ok::<(), trunkline::Error>(())
+    /// ```
+    #[must_use]
+    pub fn proxy_from_variables(mut self, variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        if let Some(found) = self.settings.route.accept(env::proxies(variable)) {
             self.settings.route.proxies = Proxies {
                 for_http: found.for_http,
                 for_https: found.for_https,

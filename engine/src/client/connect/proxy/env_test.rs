@@ -26,6 +26,11 @@ fn each_scheme_has_its_variables_and_small_letters_win() {
     let table: &[(&str, Variables<'_>, [Option<&str>; 2])] = &[
         ("none", &[], [None, None]),
         ("http alone", &[("http_proxy", "p")], [Some("p"), None]),
+        (
+            "http in capitals",
+            &[("HTTP_PROXY", "p"), ("ALL_PROXY", "q")],
+            [Some("p"), Some("q")],
+        ),
         ("https alone", &[("https_proxy", "p")], [None, Some("p")]),
         (
             "https in capitals",
@@ -71,7 +76,10 @@ fn each_scheme_has_its_variables_and_small_letters_win() {
 
 #[test]
 fn a_proxy_that_a_cgi_client_could_set_is_not_used() {
-    assert_eq!(chosen(&[("HTTP_PROXY", "evil")]), [None, None]);
+    let cgi = ("REQUEST_METHOD", "GET");
+    assert_eq!(chosen(&[("HTTP_PROXY", "evil"), cgi]), [None, None]);
+    let others = [("HTTP_PROXY", "evil"), cgi, ("all_proxy", "p")];
+    assert_eq!(chosen(&others), [Some("p".into()), Some("p".into())]);
 }
 
 #[test]
