@@ -8,13 +8,14 @@ mod client;
 mod framing;
 mod request_body;
 mod timeout;
+mod web;
 
 pub use client::GrpcClient;
 
 use crate::driver::timer::{Sleep, sleep};
 use crate::error::Error;
 use crate::error::classify::grpc_code_of;
-use bytes::Buf;
+use bytes::{Buf, Bytes};
 use framing::Framing;
 use http::header::{CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
@@ -29,6 +30,7 @@ use std::time::Instant;
 use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
 use tower_service::Service;
+use web::WebCoding;
 
 /// As names, which a lookup need not parse.
 static TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
@@ -95,7 +97,8 @@ where
         let (deadline, side, request) = match is_grpc(request.headers()) {
             true => {
                 let deadline = deadline_of(request.headers());
-                (deadline, Side::Server, with_statuses(request))
+                let side = Side::Server(WebCoding::accepted(request.headers()));
+                (deadline, side, with_statuses(request))
             }
             false => (None, Side::Plain, request),
         };
@@ -114,8 +117,8 @@ type Deadline = Option<Pin<Box<Sleep>>>;
 enum Side {
     /// The call fails.
     Client,
-    /// The response has the status.
-    Server,
+    /// The response has the status: in its trailers, or in the body of one of gRPC-Web.
+    Server(Option<WebCoding>),
     /// A server's exchange that is no call: it has no deadline, and its response no status. Trailers behind a body that is
     /// cut would make it look whole.
     Plain,
@@ -142,14 +145,16 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let Some(polled) = polled(*this.side, || this.call.poll(cx)) else {
-            return Poll::Ready(Ok(status_response(panicked_fields())));
+            return Poll::Ready(Ok(status_response(panicked_fields(), *this.side)));
         };
         if let Poll::Ready(outcome) = polled {
             let (deadline, side) = (this.deadline.take(), *this.side);
             let response = match outcome {
                 Ok(response) => response,
-                Err(error) if matches!(side, Side::Server) => {
-                    return Poll::Ready(Ok(recovered(error.into()).into_http()));
+                Err(error) if matches!(side, Side::Server(_)) => {
+                    let mut response = recovered(error.into()).into_http();
+                    set_type(response.headers_mut(), side);
+                    return Poll::Ready(Ok(response));
                 }
                 Err(error) => return Poll::Ready(Err(failure(error, &deadline, side))),
             };
@@ -159,6 +164,11 @@ where
             {
                 return Poll::Ready(Err(status));
             }
+            // Inside of a layer for gRPC-Web a call is as any other.
+            let side = match side {
+                Side::Server(Some(_)) => Side::Server(WebCoding::used(response.headers())),
+                side => side,
+            };
             return Poll::Ready(Ok(response.map(|body| GrpcBody {
                 body: Some(body),
                 deadline,
@@ -169,7 +179,7 @@ where
         ready!(poll_deadline(this.deadline, cx));
         Poll::Ready(match this.side {
             Side::Client | Side::Plain => Err(exceeded()),
-            Side::Server => Ok(status_response(late_fields())),
+            side @ Side::Server(_) => Ok(status_response(late_fields(), *side)),
         })
     }
 }
@@ -204,20 +214,20 @@ where
     B: http_body::Body,
     B::Error: Into<BoxError>,
 {
-    type Data = B::Data;
+    type Data = Bytes;
     type Error = Status;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, Status>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         let mut this = self.project();
         let Some(body) = this.body.as_mut().as_pin_mut() else {
             return Poll::Ready(None);
         };
         let Some(polled) = polled(*this.side, || body.poll_frame(cx)) else {
             this.body.set(None);
-            return Poll::Ready(Some(Ok(Frame::trailers(panicked_fields()))));
+            return Poll::Ready(Some(Ok(last_frame(panicked_fields(), *this.side))));
         };
         if let Poll::Ready(frame) = polled {
             let Some(frame) = frame else {
@@ -239,6 +249,8 @@ where
                     return Poll::Ready(Some(Err(Status::internal(CUT))));
                 }
             }
+            // `Bytes`, which tonic's data are, are not copied.
+            let frame = frame.map_data(|mut data| data.copy_to_bytes(data.remaining()));
             return Poll::Ready(Some(Ok(frame)));
         }
         ready!(poll_deadline(this.deadline, cx));
@@ -246,7 +258,7 @@ where
         this.body.set(None);
         Poll::Ready(Some(match this.side {
             Side::Client | Side::Plain => Err(exceeded()),
-            Side::Server => Ok(Frame::trailers(late_fields())),
+            Side::Server(_) => Ok(last_frame(late_fields(), *this.side)),
         }))
     }
     fn is_end_stream(&self) -> bool {
@@ -269,7 +281,7 @@ where
 fn polled<T>(side: Side, poll: impl FnOnce() -> T) -> Option<T> {
     match side {
         Side::Client | Side::Plain => Some(poll()),
-        Side::Server => catch_unwind(AssertUnwindSafe(poll)).ok(),
+        Side::Server(_) => catch_unwind(AssertUnwindSafe(poll)).ok(),
     }
 }
 
@@ -394,18 +406,34 @@ fn status_fields(code: Code, message: &'static str) -> HeaderMap {
     fields
 }
 
-/// A response of headers alone ("Trailers-Only" in the specification of gRPC over HTTP/2).
-fn status_response<B>(fields: HeaderMap) -> Response<GrpcBody<B>> {
+/// The frame that ends the body of a call.
+fn last_frame(fields: HeaderMap, side: Side) -> Frame<Bytes> {
+    match side {
+        Side::Server(Some(coding)) => Frame::data(coding.trailers(&fields)),
+        _ => Frame::trailers(fields),
+    }
+}
+
+/// A response of headers alone ("Trailers-Only" in the specification of gRPC over HTTP/2; those of gRPC-Web may be in
+/// the head too).
+fn status_response<B>(fields: HeaderMap, side: Side) -> Response<GrpcBody<B>> {
     let mut response = Response::new(GrpcBody {
         body: None,
         deadline: None,
-        side: Side::Server,
+        side,
         framing: Framing::default(),
     });
     *response.headers_mut() = fields;
-    let media_type = HeaderValue::from_static("application/grpc");
-    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    set_type(response.headers_mut(), side);
     response
+}
+
+fn set_type(fields: &mut HeaderMap, side: Side) {
+    let media_type = match side {
+        Side::Server(Some(coding)) => coding.media_type(),
+        _ => HeaderValue::from_static("application/grpc"),
+    };
+    fields.insert(CONTENT_TYPE, media_type);
 }
 
 #[cfg(test)]

@@ -38,5 +38,8 @@ fn a_call_that_its_server_cancels_before_the_deadline_or_without_one_is_cancelle
     let later = Some(Duration::from_secs(600));
     assert_eq!(code_of(later, Side::Client), Code::Cancelled);
     assert_eq!(code_of(None, Side::Client), Code::Cancelled);
-    assert_eq!(code_of(Some(Duration::ZERO), Side::Server), Code::Cancelled);
+    assert_eq!(
+        code_of(Some(Duration::ZERO), Side::Server(None)),
+        Code::Cancelled
+    );
 }

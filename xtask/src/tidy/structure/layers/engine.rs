@@ -47,7 +47,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ),
     (
         "engine/src/grpc",
-        &["timeout", "framing", "request_body", "client"],
+        &["timeout", "framing", "request_body", "web", "client"],
     ),
     ("engine/src/tunnel", &["datagrams", "capsules", "upgrade"]),
     ("engine/src/tunnel/upgrade/hyper", &["either", "call"]),
