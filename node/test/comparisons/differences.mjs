@@ -442,6 +442,7 @@ export const differences = {
     'wire: data behind the end of a request': [STREAM, 22, 24, 26]
   },
   'server of node:http': {
+    'server: maxRequestsPerSocket: requests behind the last': { reason: 'nothing follows a response with `connection: close` (RFC 9112 section 9.6): `dropRequest` is emitted, and the 503 of node is not sent', of: ['client: '] },
     'request: a method in small letters': METHODS,
     'request: of 1001 fields': [FIELDS, 20],
     'request: a target in absolute form': 'the host beside such a target is ignored (RFC 9112 section 3.2.2)',
@@ -727,7 +728,8 @@ differences['server with allowHTTP1'] = {
   'response: *: a keep-alive*, *': kept(9),
   'response: *: an upgrade*, *': kept(9),
   'cuts: a body that is cut, response.destroy*behind the answer': kept(2),
-  'server: *': kept(3),
+  'server: *': kept(4),
+  'server: maxRequestsPerSocket: requests behind the last': { ...ofHttp['server: maxRequestsPerSocket: requests behind the last'], lines: [24, 26] },
   'sockets: *': kept(3),
   'request: a limit of heads': [BODILESS, 24, 26],
   'options: option maxHeaderSize, 1*': { reason: BODILESS, of: ['client: '], lines: [24, 26], programs: 2 },

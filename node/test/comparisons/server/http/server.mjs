@@ -65,6 +65,11 @@ export default {
     server.on('dropRequest', (request, socket) => { log('dropRequest', request.url, typeof socket.remotePort) })
     ok(server, { log })
   }, get('/a') + get('/b')),
+  'maxRequestsPerSocket: requests behind the last': raw((server, { log }) => {
+    server.maxRequestsPerSocket = 2
+    server.on('dropRequest', (request, socket) => { log('dropRequest', request.url, typeof socket.remotePort) })
+    ok(server, { log })
+  }, get('/a') + get('/b') + get('/c') + get('/d')),
   'events of a connection': raw((server, { log, t }) => {
     events(server, { log }, ['connection', 'request', 'close', 'listening'])
     server.on('request', (request, response) => { response.end('ok') })
