@@ -431,8 +431,7 @@ export const differences = {
     'stream: destroy with an error': [HEAD, 22, 26],
     'stream: an error without a listener is not caught': [HEAD, 22, 26],
     'session: settings of a fresh session': 'streams and heads of a client are bounded by default',
-    'stream: the events of a whole exchange, in their order': SIDES,
-    'stream: the events of a GET, in their order': SIDES,
+    'stream: the events of a whole exchange, in their order': { reason: '`finish` is emitted for what was written, also where the request has ended before it', of: ['writes: '] },
     'stream: close with a code reaches the client': RESET,
     'stream: close with an error code is an error': RESET,
     'wire: a body that is longer than said': [STREAM, 22, 24, 26],
@@ -460,8 +459,6 @@ export const differences = {
     'response: a second end': ['a callback of an end comes with the end', 24, 26],
     'response: cork and end': ['a body with a length has no chunks', 22, 24],
     'response: headers behind the head': [INTERIM, 20, 22],
-    'response: events of both sides': SIDES,
-    'response: events of both sides of a body': SIDES,
     'response: state through its life': 'writableLength counts what waits behind the connection',
     'response: useChunkedEncodingByDefault': WHOLE,
     'response: a length that is too *': { reason: LENGTH, of: ['client: '], programs: 2 },
@@ -704,7 +701,7 @@ const UNHEARD = 'a connection of HTTP/1.1 for which a server has no listener end
 /** Reasons of the programs over TLS: those of cleartext without the ones that do not apply, and one more. */
 const OVER_TLS = {
   ...without([
-    'request: a high-water mark', 'response: a second end', 'response: events of both sides of a body', 'sequences: *: end*, then write*', 'sequences: *: end*, then end with a *',
+    'request: a high-water mark', 'response: a second end', 'sequences: *: end*, then write*', 'sequences: *: end*, then end with a *',
     'sequences: *: end*, then write with a callback'
   ]),
   'response: state of a response without a body': 'writableLength counts what waits behind the connection'
