@@ -76,7 +76,7 @@ export class Answering {
     if (source !== null) return void this.stream(incoming, request, encoded, source, isHooks)
     const watched = incoming.isWatched ? inPieces(exchange, encoded) : null
     if (watched !== null) return void this.stream(incoming, request, watched, watched.source, isHooks)
-    answerWhole(incoming, status, fields, body, reason)
+    this.answerWhole(incoming, status, fields, body, reason)
   }
 
   /** The handler failed, or the answer of `error` did. */
@@ -95,7 +95,7 @@ export class Answering {
       // It may have been upgraded by the hook.
       if (isCut || incoming.isLeft) return
       const page = development ? errorPage(error, exchange.field('accept')) : null
-      leaveRest(incoming)
+      this.leaveRest(incoming)
       exchange.answer(500, page?.fields ?? '', page?.body ?? null)
     }
     if (hook === undefined || isHooks) return last(error)
@@ -113,7 +113,7 @@ export class Answering {
     if (found === null) return false
     const { status, fields, part } = planOf(exchange, encoded, found)
     const body = part === null ? null : found.bytes.subarray(part.offset, part.length === null ? undefined : part.offset + part.length)
-    answerWhole(incoming, status, fields, body)
+    this.answerWhole(incoming, status, fields, body)
     return true
   }
 
@@ -123,11 +123,11 @@ export class Answering {
     const fail = (error: unknown): void => { this.fail(incoming, request, error, isHooks) }
     try {
       const { status, fields, part } = await filePlanOf(exchange, encoded)
-      if (part === null) answerWhole(incoming, status, fields, null)
+      if (part === null) this.answerWhole(incoming, status, fields, null)
       else if (incoming.trailersToSend !== null) await this.stream(incoming, request, { ...encoded, status, fields }, streamOfFile(part), isHooks)
       else {
         incoming.onFileFailedFor = fail
-        leaveRest(incoming)
+        this.leaveRest(incoming)
         exchange.answerFile(status, fields, part.path, part.offset, part.length)
       }
     } catch (error) {
@@ -148,11 +148,83 @@ export class Answering {
       // A source that waits for something else than the client is ended with the exchange.
       incoming.onClosedFor = leave
       if (contentLengthOf(incoming.exchange, encoded) === null) this.boundRest(incoming)
-      if (await pump(incoming, encoded, pieces)) pieces = null
+      if (await this.pump(incoming, encoded, pieces)) pieces = null
     } catch (error) {
       this.fail(incoming, request, error, isHooks)
     }
     leave()
+  }
+
+  /** Sends the pieces; true: all of them. */
+  private async pump (incoming: Incoming, encoded: Encoded, pieces: AsyncIterator<Uint8Array>): Promise<boolean> {
+    const { exchange } = incoming
+    if (exchange.closed) return false
+    const { status, reason, fields } = encoded
+    const length = contentLengthOf(exchange, encoded)
+    let sent = 0
+    let next = pieces.next()
+    let piece = await soon(next)
+    let first: Buffer | null = null
+    if (incoming.trailersToSend === null) {
+      // A body that is one piece is one message, as if it had not been a stream.
+      if (piece !== null && piece.done !== true) {
+        first = bytesOf(piece.value)
+        next = pieces.next()
+        piece = await soon(next)
+      }
+      if (piece?.done === true) {
+        this.answerWhole(incoming, status, fields, first, reason)
+        return true
+      }
+    }
+    // A rejection without a waiter now is reported to the later waiter, if any.
+    if (piece === null) Promise.resolve(next).catch(() => {})
+    exchange.respond(status, fields, 0, reason)
+    if (first !== null) {
+      sent += first.length
+      exchange.write(first)
+    }
+    for (piece ??= await next; piece.done !== true; piece = await pieces.next()) {
+      const bytes = bytesOf(piece.value)
+      sent += bytes.length
+      if (length !== null && sent > length) checkContentLength(length, sent)
+      exchange.write(bytes)
+      while (exchange.pending > PENDING_TIMES * exchange.pendingMax && !exchange.closed) {
+        await new Promise<void>(resolve => { incoming.onRoomFor = resolve })
+      }
+      if (exchange.closed) return false
+    }
+    if (length !== null) checkContentLength(length, sent)
+    exchange.end(await trailersOf(incoming.trailersToSend))
+    this.leaveRest(incoming)
+    return true
+  }
+
+  /** Sends an answer that is there whole: its length is that of its body, whatever `content-length` a program has copied from elsewhere. Only where no body is sent
+   * the program says how long it would be (RFC 9110 section 8.6). */
+  private answerWhole (incoming: Incoming, status: number, fields: string, body: Buffer | string | null, reason = ''): void {
+    const { exchange } = incoming
+    const isQuiet = incoming.giveUp()
+    const keepsLength = body === null && (exchange.isHead || status === NO_CONTENT || status === NOT_MODIFIED)
+    if (!isQuiet) this.leaveRest(incoming)
+    exchange.answer(status, keepsLength ? fields : withoutLength(fields), body, isQuiet ? ResponseFlag.Quiet : 0, reason)
+  }
+
+  /** The answer is given: a body without a reader is declined, in front of a head that can say over HTTP/1.1 that the connection closes. Otherwise its client, and on HTTP/1.1 a
+   * request behind it, would wait for ever. A stream that a program has only looked at may still be read, as by a request that waits for a connection; one that is
+   * read, for as long as bytes of it come or are read. */
+  private leaveRest (incoming: Incoming): void {
+    const { exchange } = incoming
+    if (!exchange.hasBody || exchange.received) return
+    if (!incoming.isReading) {
+      incoming.giveUp()
+      return exchange.decline()
+    }
+    if (!incoming.isOnlyShown) return this.idle.watchRest(incoming)
+    setTimeout(() => {
+      if (incoming.isOnlyShown) exchange.decline()
+      else this.idle.watchRest(incoming)
+    }, SHOWN_MS).unref()
   }
 
   /** Ends a stream without a length that rests behind the end of its client's side. A client that is gone looks as one that waits,
@@ -163,80 +235,11 @@ export class Answering {
   }
 }
 
-/** Sends an answer that is there whole: its length is that of its body, whatever `content-length` a program has copied from elsewhere. Only where no body is sent
- * the program says how long it would be (RFC 9110 section 8.6). */
-function answerWhole (incoming: Incoming, status: number, fields: string, body: Buffer | string | null, reason = ''): void {
-  const { exchange } = incoming
-  const isQuiet = incoming.giveUp()
-  const keepsLength = body === null && (exchange.isHead || status === NO_CONTENT || status === NOT_MODIFIED)
-  if (!isQuiet) leaveRest(incoming)
-  exchange.answer(status, keepsLength ? fields : withoutLength(fields), body, isQuiet ? ResponseFlag.Quiet : 0, reason)
-}
-
-/** The answer is given: a body without a reader is declined, in front of a head that can say over HTTP/1.1 that the connection closes. Otherwise its client, and on HTTP/1.1 a
- * request behind it, would wait for ever. A stream that a program
- * has only looked at may still be read, as by a request that waits for a connection. */
-function leaveRest (incoming: Incoming): void {
-  const { exchange } = incoming
-  if (!exchange.hasBody || exchange.received) return
-  if (!incoming.isReading) {
-    incoming.giveUp()
-    return exchange.decline()
-  }
-  if (!incoming.isOnlyShown) return
-  setTimeout(() => { if (incoming.isOnlyShown) exchange.decline() }, SHOWN_MS).unref()
-}
-
 /** An answer that sets these cookies too. */
 function withCookies (encoded: Encoded, cookies: string[]): Encoded {
   if (cookies.length === 0) return encoded
   const fields = cookies.map(cookie => `set-cookie\0${cookie}`).join('\0')
   return { ...encoded, fields: encoded.fields === '' ? fields : `${encoded.fields}\0${fields}` }
-}
-
-/** Sends the pieces; true: all of them. */
-async function pump (incoming: Incoming, encoded: Encoded, pieces: AsyncIterator<Uint8Array>): Promise<boolean> {
-  const { exchange } = incoming
-  if (exchange.closed) return false
-  const { status, reason, fields } = encoded
-  const length = contentLengthOf(exchange, encoded)
-  let sent = 0
-  let next = pieces.next()
-  let piece = await soon(next)
-  let first: Buffer | null = null
-  if (incoming.trailersToSend === null) {
-    // A body that is one piece is one message, as if it had not been a stream.
-    if (piece !== null && piece.done !== true) {
-      first = bytesOf(piece.value)
-      next = pieces.next()
-      piece = await soon(next)
-    }
-    if (piece?.done === true) {
-      answerWhole(incoming, status, fields, first, reason)
-      return true
-    }
-  }
-  // A rejection without a waiter now is reported to the later waiter, if any.
-  if (piece === null) Promise.resolve(next).catch(() => {})
-  exchange.respond(status, fields, 0, reason)
-  if (first !== null) {
-    sent += first.length
-    exchange.write(first)
-  }
-  for (piece ??= await next; piece.done !== true; piece = await pieces.next()) {
-    const bytes = bytesOf(piece.value)
-    sent += bytes.length
-    if (length !== null && sent > length) checkContentLength(length, sent)
-    exchange.write(bytes)
-    while (exchange.pending > PENDING_TIMES * exchange.pendingMax && !exchange.closed) {
-      await new Promise<void>(resolve => { incoming.onRoomFor = resolve })
-    }
-    if (exchange.closed) return false
-  }
-  if (length !== null) checkContentLength(length, sent)
-  exchange.end(await trailersOf(incoming.trailersToSend))
-  leaveRest(incoming)
-  return true
 }
 
 /** Whether an answer is the last of its connection. */

@@ -34,6 +34,8 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   /** Bytes received and not read. */
   private chunks: Fifo<Buffer> | null = null
   private isWhole: boolean
+  /** The reader of the body wants no more of it. */
+  private isCancelled = false
   private failure: Error | null = null
   private abortReason: Error | null = null
   /** Called when more of the body is there. */
@@ -46,6 +48,8 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   onClosedFor: (() => void) | null = null
   /** Called when a part of the body is received, or one of the answer is sent. */
   onActive: (() => void) | null = null
+  /** Called when a part of the body is read. */
+  onTaken: (() => void) | null = null
   /** Called when the client ends its side before the answer is whole, which it has if `isHalfClosed`. */
   onHalfClosedFor: (() => void) | null = null
   isHalfClosed = false
@@ -115,7 +119,7 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   /** Whether the body is being read, or will be. */
   get isReading (): boolean {
     const { made } = this
-    return this.failure === null && made !== null && (made.isBeingTaken ? !this.isWhole : made.hasStream)
+    return this.failure === null && made !== null && !this.isCancelled && (made.isBeingTaken ? !this.isWhole : made.hasStream)
   }
 
   /** Whether a program has looked at the stream of the body, and nothing reads it yet. */
@@ -127,6 +131,7 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
     for (;;) {
       const chunk = this.chunks?.shift()
       if (chunk !== undefined) {
+        this.onTaken?.()
         this.exchange.take(chunk.length)
         return chunk
       }
@@ -142,10 +147,11 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
     if (this.exchange.field('expect')?.toLowerCase() === '100-continue') this.exchange.sendInformational(100, '')
   }
 
-  /** Discards the rest of the body. */
+  /** Discards the rest of the body. Behind the answer nothing of it is wanted any more; before it `leaveRest` declines it. */
   cancel (): void {
-    this.isWhole = true
+    this.isWhole = this.isCancelled = true
     for (const chunk of this.chunks?.takeAll() ?? []) this.exchange.take(chunk.length)
+    if (this.exchange.done) this.exchange.decline()
   }
 
   /** The trailers, when all of the request has come. */

@@ -54,7 +54,7 @@ export class Server<Data = undefined> {
   private options: ServeOptions<Data>
   private settings: Settings<Data>
   private readonly answering: Answering
-  private readonly idle = new IdleRequests()
+  private readonly idle: IdleRequests
   private webSockets: WebSockets<Data> | null = null
   private readonly forwarding: Forwarding | undefined
   /** Handlers of WebSockets are called in the context of `AsyncLocalStorage` that the server was made in, as those of node:http and of Bun. */
@@ -65,6 +65,7 @@ export class Server<Data = undefined> {
     const options = present(given)
     this.options = options
     this.settings = settingsOf(options)
+    this.idle = new IdleRequests(options.timeouts?.bodyIdle)
     this.answering = new Answering(() => this.settings, this, this.idle)
     this.listening = listenOptionsOf(options)
     if (options.websocket !== undefined) this.webSockets = new WebSockets(options.websocket, this.scope)

@@ -77,7 +77,8 @@ export interface Timeouts {
   /** HTTP/1.1: the head of a connection's first request, from the start of the connection; then 408. Without it `idle` ends a connection that says
    * nothing, without an answer. Default: 0. */
   firstRequest?: number
-  /** Between two pieces of a request's body, while its handler reads and has not answered; HTTP/1.1 answers 408. Default: 300000. */
+  /** Between two pieces of a request's body, while its handler reads and has not answered; HTTP/1.1 answers 408. A handler of `serve` may read on behind its answer: a body of
+   * which no byte has come or been read for so long is declined then. Default: 300000. */
   bodyIdle?: number
   /** The peer takes nothing of what waits for it on a connection, or less than `rateMin` gives in `scarceStall` (30 KiB). A player that is
    * paused, or a program at a breakpoint, reads nothing for minutes. Default: 300000. */

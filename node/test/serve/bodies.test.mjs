@@ -203,7 +203,7 @@ test('a signal that outlives its server is let go of', async t => {
 })
 
 /** Paths whose answers begin behind the handler's end: until then it may read the body. */
-const LATER = ['/stream', '/looked-at', '/looked-at-and-stream']
+const LATER = ['/stream', '/looked-at', '/looked-at-and-stream', '/cancelled-behind']
 
 /** A POST of 4 MB by a client that goes on with it behind its answer, as those of this package do not. */
 const UPLOADS = {
@@ -244,7 +244,15 @@ for (const [name, upload] of Object.entries(UPLOADS)) {
         '/file': () => new Lean(file(path)),
         '/failure': () => { throw new Error('on purpose') },
         '/looked-at': request => new Lean(String(request.body === null)),
-        '/looked-at-and-stream': request => request.body && new Lean(pieces())
+        '/looked-at-and-stream': request => request.body && new Lean(pieces()),
+        '/cancelled': async request => { await request.body.cancel(); return new Lean('cancelled') },
+        '/left': async request => { for await (const piece of request.body) return new Lean(String(piece.length > 0)) },
+        '/cancelled-behind': request => {
+          const reader = request.body.getReader()
+          // Its turn comes once the answer is given.
+          setImmediate(() => { reader.cancel() })
+          return new Lean('cancelled')
+        }
       }
       const server = serve({ hostname: '127.0.0.1', port: 0, engine, routes: { '/route': file(path) }, fetch: request => answers[new URL(request.url).pathname](request) })
       t.after(() => server.close({ deadlineMs: 1000 }))
@@ -283,5 +291,38 @@ for (const [name, upload] of Object.entries(UPLOADS)) {
       close()
     }
     assert.deepEqual(received, [4_000_000, 4_000_000, 4_000_000])
+  })
+
+  test(`${name}: a body is declined behind its answer once no byte of it has come or been read for the time of bodyIdle`, { timeout: 60_000 }, async t => {
+    const ticks = new Set()
+    t.mock.method(globalThis, 'setInterval', call => {
+      ticks.add(call)
+      return { unref () { return this } }
+    })
+    const seconds = count => { while (count-- > 0) for (const tick of ticks) tick() }
+    for (const [options, max] of [[{}, 300], [{ timeouts: { bodyIdle: 20_000 } }, 20], [{ timeouts: { bodyIdle: 20_000 }, idleTimeout: 400 }, 20]]) {
+      let reader
+      const server = serve({
+        hostname: '127.0.0.1',
+        port: 0,
+        ...options,
+        async fetch (request) {
+          reader = request.body.getReader()
+          await reader.read()
+          return new Lean('read')
+        }
+      })
+      t.after(() => server.close({ deadlineMs: 1000 }))
+      const { status, left, close } = await upload(server.port, '/')
+      assert.equal(status, 200)
+      for (let count = 0; count < 3; count++) {
+        seconds(max)
+        assert.ok((await reader.read()).value.length > 0)
+      }
+      seconds(max + 1)
+      await left
+      close()
+      await assert.rejects(async () => { while (!(await reader.read()).done); }, { name: 'AbortError' })
+    }
   })
 }
