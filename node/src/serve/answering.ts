@@ -179,6 +179,11 @@ export class Answering {
     }
     // A rejection without a waiter now is reported to the later waiter, if any.
     if (piece === null) Promise.resolve(next).catch(() => {})
+    // The head is the whole answer: it is not one that ended early.
+    if (exchange.isHead) {
+      this.answerWhole(incoming, status, fields, null, reason)
+      return false
+    }
     exchange.respond(status, fields, 0, reason)
     if (first !== null) {
       sent += first.length

@@ -297,6 +297,56 @@ for (const version of versions) {
   })
 }
 
+for (const version of versions) {
+  test(`${version.name}: an answer to HEAD lets go of the source of its body, and the signal of its request does not abort`, async t => {
+    const endless = cancel => ({
+      async pull (controller) {
+        await new Promise(setImmediate)
+        controller.enqueue(new Uint8Array(1))
+      },
+      cancel
+    })
+    const sources = {
+      '/stream': over => new ReadableStream(endless(over)),
+      '/silent': over => new ReadableStream({ pull: () => new Promise(() => {}), cancel: over }),
+      '/length': over => new ReadableStream(endless(over)),
+      '/iterable': over => (async function * () {
+        try {
+          for (;;) yield await new Promise(resolve => { setImmediate(resolve, 'piece') })
+        } finally {
+          over()
+        }
+      })()
+    }
+    const aborted = []
+    let over
+    const { cert, key } = version.options.tls ?? {}
+    const server = serve({
+      ...version.options,
+      hostname: '127.0.0.1',
+      tls: cert && { cert, key },
+      fetch ({ url, signal }) {
+        const { pathname } = new URL(url)
+        signal.addEventListener('abort', () => { aborted.push(pathname) })
+        return new Lean(sources[pathname](over), { headers: { 'x-path': pathname, ...(pathname === '/length' ? { 'content-length': '7' } : {}) } })
+      }
+    })
+    const client = version.connect(server.port)
+    t.after(async () => {
+      await client.close()
+      await server.close({ deadlineMs: 0 })
+    })
+    for (const path of Object.keys(sources)) {
+      const left = new Promise(resolve => { over = resolve })
+      const { status, headers, body } = await client.ask(path, { method: 'HEAD' })
+      assert.deepEqual([status, headers['x-path'], headers['content-length'], String(body)], [200, path, path === '/length' ? '7' : undefined, ''])
+      await left
+      while (server.pendingRequests > 0) await new Promise(setImmediate)
+    }
+    assert.deepEqual(aborted, [])
+  })
+}
+
 test('a Response with a status that has no body refuses one, also an empty text, as the built-in one does', () => {
   for (const Made of [Lean, globalThis.Response]) {
     for (const status of [204, 205, 304]) {
