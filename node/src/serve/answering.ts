@@ -1,10 +1,11 @@
 // Sends a handler's response, whole, piece by piece, or from a file, and the error response of a
 // handler that failed.
 
+import { inspect } from 'node:util'
 import { HttpVersion, ResponseFlag } from '../channel/codes'
 import { INTERNAL_ERROR } from '../server/bridge'
 import type { Exchange } from '../server/exchange'
-import { textOf, type TrailersInit } from '../fetch/headers/fields'
+import { pairsOf, textOf, type TrailersInit } from '../fetch/headers/fields'
 import { errorPage } from './error_page'
 import { cachedFile } from './files/cached_file'
 import { filePlanOf, planOf } from './files/file_plan'
@@ -26,6 +27,8 @@ const PIECE_LENGTH = 256 * 1024
 /** How long a stream may rest behind the end of its client's side: clients that send a request and end their side, as `nc -N` does, get what
  * comes in smaller distances. */
 const HALF_CLOSED_REST_SECONDS = 1
+/** Fields that the engine refuses in trailers. */
+const OF_HEADS = new Set(['connection', 'content-length', 'host', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'])
 /** How long the stream of a request that has its answer waits for a reader. */
 const SHOWN_MS = 1000
 
@@ -209,8 +212,9 @@ export class Answering {
    * the program says how long it would be (RFC 9110 section 8.6). */
   private answerWhole (incoming: Incoming, status: number, fields: string, body: Buffer | string | null, reason = ''): void {
     const { exchange } = incoming
-    const isQuiet = incoming.giveUp()
     const keepsLength = body === null && (exchange.isHead || status === NO_CONTENT || status === NOT_MODIFIED)
+    if (keepsLength) lengthIn(fields)
+    const isQuiet = incoming.giveUp()
     if (!isQuiet) this.leaveRest(incoming)
     exchange.answer(status, keepsLength ? fields : withoutLength(fields), body, isQuiet ? ResponseFlag.Quiet : 0, reason)
   }
@@ -265,14 +269,22 @@ function withoutLength (fields: string): string {
   return lengthAt(fields) < 0 ? fields : withoutField(fields, 'content-length')
 }
 
+/** The content-length in the fields of an answer; null: none. The engine refuses a head in which it is no number, and its client gets a 500 that the program does
+ * not learn of: here the handler gets an error. */
+function lengthIn (fields: string): number | null {
+  if (lengthAt(fields) < 0) return null
+  // As a value the name is no length: `access-control-expose-headers: content-length`.
+  const values = pairsOf(fields).filter(([name]) => name === 'content-length').map(([, value]) => value)
+  if (values.length === 0) return null
+  const text = values.join(', ')
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) throw new TypeError(`the content-length of the answer is ${inspect(text)}; it must be one number of bytes`)
+  return Number(text)
+}
+
 /** The content-length that an answer says of the body which is sent; null: none. */
 function contentLengthOf (exchange: Exchange, { status, fields }: Encoded): number | null {
-  const at = lengthAt(fields)
-  if (at < 0) return null
   // RFC 9110 section 6.4.1: these have no body, whatever length they say.
-  if (exchange.isHead || status === NO_CONTENT || status === NOT_MODIFIED) return null
-  const length = Number(fields.slice(at + CONTENT_LENGTH.length).split('\0', 1)[0])
-  return Number.isSafeInteger(length) ? length : null
+  return exchange.isHead || status === NO_CONTENT || status === NOT_MODIFIED ? null : lengthIn(fields)
 }
 
 /**
@@ -286,7 +298,10 @@ function checkContentLength (printed: number, bytes: number): void {
 /** Trailers as they cross the channel. */
 async function trailersOf (trailers: TrailersInit | null): Promise<string> {
   if (trailers === null) return ''
-  return textOf(await (typeof trailers === 'function' ? trailers() : trailers), null)
+  const fields = textOf(await (typeof trailers === 'function' ? trailers() : trailers), null)
+  const [wrong] = pairsOf(fields).find(([name]) => OF_HEADS.has(name)) ?? []
+  if (wrong !== undefined) throw new TypeError(`${wrong} cannot be among the trailers: it frames or routes a message (RFC 9110 section 6.5.1)`)
+  return fields
 }
 
 /** A long body as pieces, because one that is given whole is over for its handler at once: the signal of its request would not

@@ -298,6 +298,57 @@ for (const version of versions) {
 }
 
 for (const version of versions) {
+  test(`${version.name}: a content-length that is no number, and a trailer that frames a message, are told to the hook, and a field that exposes a length is none`, async t => {
+    const stream = () => new ReadableStream({
+      async pull (controller) {
+        await new Promise(setImmediate)
+        controller.enqueue(Buffer.from('12345'))
+        controller.close()
+      }
+    })
+    const length = value => ({ headers: { 'content-length': value } })
+    const answers = {
+      '/stream': () => new Lean(stream(), length('5, 5')),
+      '/built-in': () => new Response(stream(), length('five')),
+      '/304': () => new Lean(null, { status: 304, ...length('-5') }),
+      '/twice': () => new Lean(null, { headers: [['content-length', '5'], ['content-length', '5']] }),
+      '/exposed': () => new Lean(stream(), { headers: { 'access-control-expose-headers': 'content-length', 'content-length': '5' } }),
+      '/trailer': info => {
+        info.sendTrailers({ 'x-sum': 'a', 'content-length': '5' })
+        return new Lean('body')
+      }
+    }
+    const reported = []
+    const { cert, key } = version.options.tls ?? {}
+    const server = serve({
+      ...version.options,
+      hostname: '127.0.0.1',
+      tls: cert && { cert, key },
+      fetch: ({ url }, info) => answers[new URL(url).pathname](info),
+      error ({ message }) {
+        reported.push(message)
+        return new Lean('wrong', { status: 500 })
+      }
+    })
+    const client = version.connect(server.port)
+    t.after(async () => {
+      await client.close()
+      await server.close({ deadlineMs: 0 })
+    })
+    for (const [path, value, method = 'GET'] of [['/stream', '5, 5'], ['/built-in', 'five'], ['/304', '-5'], ['/twice', '5, 5', 'HEAD']]) {
+      const { status, body } = await client.ask(path, { method })
+      assert.deepEqual([status, String(body)], [500, method === 'HEAD' ? '' : 'wrong'])
+      assert.deepEqual(reported.splice(0), [`the content-length of the answer is '${value}'; it must be one number of bytes`])
+    }
+    const { status, headers, body } = await client.ask('/exposed')
+    assert.deepEqual([status, headers['content-length'], String(body)], [200, '5', '12345'])
+    assert.deepEqual(reported, [])
+    await assert.rejects(client.ask('/trailer'))
+    assert.deepEqual(reported, ['content-length cannot be among the trailers: it frames or routes a message (RFC 9110 section 6.5.1)'])
+  })
+}
+
+for (const version of versions) {
   test(`${version.name}: an answer to HEAD lets go of the source of its body, and the signal of its request does not abort`, async t => {
     const endless = cancel => ({
       async pull (controller) {
