@@ -99,7 +99,10 @@ const etagOf = (bytes: Uint8Array): string => `"${createHash('sha1').update(byte
 
 function valueOf (value: unknown, where: string): Handler | Fixed {
   if (typeof value === 'function') return value as Handler
-  if (isResponse(value)) return new Fixed(value)
+  if (isResponse(value)) {
+    if (value.status === 0) throw new TypeError(`${where} is a Response of the status 0, as Response.error() makes one; it must have one from 200 to 599`)
+    return new Fixed(value)
+  }
   if (value instanceof FileBody) return new Fixed(new Response(value))
   throw new TypeError(`${where} is ${inspect(value, { depth: 0 })}; it must be a function, a Response, a file, or false`)
 }

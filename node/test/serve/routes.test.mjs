@@ -166,7 +166,7 @@ test('routes that cannot be are refused by their path', () => {
   const cases = [
     [{ a: fine }, /"a"; it must begin with a slash/], [{ '/a/*/b': fine }, /star must be its whole last segment/], [{ '/a*': fine }, /star must be/], [{ '/:': fine }, /name of its own/],
     [{ '/:a/:a': fine }, /name of its own/], [{ '/a': 5 }, /routes\["\/a"\] is 5/], [{ '/a': { get: fine } }, /'get'; the methods of a route are GET/], [{ '/a': { GET: 'text' } }, /routes\["\/a"\]\.GET is 'text'/],
-    [{ '/a': used }, /was used already/], [5, /routes is 5/],
+    [{ '/a': used }, /was used already/], [{ '/a': Response.error() }, /routes\["\/a"\] is a Response of the status 0/], [{ '/a': { GET: Lean.error() } }, /routes\["\/a"\]\.GET is a Response of the status 0/], [5, /routes is 5/],
     [{ '/a': [new Lean('')] }, /routes\["\/a"\] is a list; it must be a function, a Response, a file, false, or an object/],
     [{ '/a': Promise.resolve(new Lean('')) }, /routes\["\/a"\] is a promise/], [{ '/a': {} }, /routes\["\/a"\] is without methods/]
   ]
