@@ -70,6 +70,7 @@ export class Answering {
     const { exchange } = incoming
     const encoded = withCookies(encode(answer), incoming.setCookies())
     const { status, reason, fields, body, source, file } = encoded
+    incoming.isAnswered = true
     if (exchange.version < HttpVersion.Http2 && endsConnection(fields)) exchange.connection.isLast = true
     if (file !== null) {
       if (incoming.trailersToSend !== null || !this.sendCached(incoming, encoded)) void this.sendFile(incoming, request, encoded, isHooks)
@@ -87,7 +88,11 @@ export class Answering {
     const { exchange, isLeft } = incoming
     if (incoming.fallsBackOn(error)) return
     if (exchange.closed && !isLeft) return
-    if (!exchange.headSent) incoming.trailersToSend = null
+    if (!exchange.headSent) {
+      incoming.trailersToSend = null
+      // `error` may upgrade the request.
+      incoming.isAnswered = false
+    }
     const { error: hook, development } = this.settings()
     // An upgraded request has another owner, which goes on.
     const isCut = exchange.headSent || isLeft

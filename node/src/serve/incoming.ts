@@ -58,6 +58,8 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   trailersToSend: TrailersInit | null = null
   /** The exchange is another's: the answer of the handler is not sent. */
   isLeft = false
+  /** The program has given an answer, whose head may be still to come: the request is not upgraded any more. */
+  isAnswered = false
   /** Answers in the place of a file that is not there. */
   onFileMissing: (() => void) | null = null
   private taken = 0
@@ -185,6 +187,7 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
     const call = this.onFileMissing
     if (call === null || this.exchange.closed || this.exchange.headSent || !MISSING.has((error as NodeJS.ErrnoException | null)?.code ?? '')) return false
     this.onFileMissing = null
+    this.isAnswered = false
     call()
     return true
   }

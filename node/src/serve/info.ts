@@ -32,7 +32,7 @@ const PROTOCOLS: Record<number, string> = { 10: 'http/1.0', 11: 'http/1.1', 20: 
  * version gets the number of the one that there is (section 4.4). */
 export function wantsWebSocket (incoming: Incoming): boolean {
   const { exchange } = incoming
-  const isOpen = !exchange.closed && !exchange.headSent && !incoming.isLeft
+  const isOpen = !exchange.closed && !exchange.headSent && !incoming.isLeft && !incoming.isAnswered
   if (!isOpen || !/(?:^|,)\s*websocket\s*(?:,|$)/.test(wantedUpgrade(exchange) ?? '')) return false
   if (!VERSIONS.has(exchange.field('sec-websocket-version') ?? '')) {
     exchange.answer(UPGRADE_REQUIRED, 'sec-websocket-version\x0013', null)
@@ -122,7 +122,7 @@ export class RequestInfo<Data = undefined> {
     if (request !== undefined) return this.server.upgrade(request, options)
     const incoming = this.#incoming
     if (this.upgradeProtocol === null) throw new TypeError('the request asks for nothing but HTTP')
-    if (incoming.exchange.closed || incoming.exchange.headSent || incoming.isLeft) throw new TypeError('the exchange is over, or was answered already')
+    if (incoming.exchange.closed || incoming.exchange.headSent || incoming.isLeft || incoming.isAnswered) throw new TypeError('the exchange is over, or was answered already')
     return upgradedTo(incoming)
   }
 

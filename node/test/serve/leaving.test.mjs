@@ -4,7 +4,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import net from 'node:net'
 import test from 'node:test'
-import { Response } from 'trunkline'
+import { fileURLToPath } from 'node:url'
+import { file, Response } from 'trunkline'
 import { versions } from '../support/clients/clients.mjs'
 import { CLOSE, closing, frame, frames, open, TEXT } from '../support/clients/frames.mjs'
 import { serveFor } from '../support/servers/serving.mjs'
@@ -199,6 +200,65 @@ test('a WebSocket may be one of several protocols that a request asks for', asyn
   const [head, rest] = await headOf(socket)
   assert.match(head, /^HTTP\/1\.1 101 /)
   assert.equal(String((await frames(socket, rest).next())[1]), 'open')
+})
+
+test('a request for a WebSocket that has been given another answer is not upgraded, also in front of its head', async t => {
+  const results = []
+  let go
+  const waiting = () => {
+    const gone = new Promise(resolve => { go = resolve })
+    return new ReadableStream({
+      async pull (controller) {
+        await gone
+        controller.enqueue(bytes('piece'))
+        controller.close()
+      }
+    })
+  }
+  const answers = { '/stream': () => new Response(waiting()), '/file': () => new Response(file(fileURLToPath(import.meta.url))) }
+  const server = serveFor(t, {
+    fetch (request, info) {
+      const { pathname } = new URL(request.url)
+      queueMicrotask(() => {
+        results.push(info.upgrade(request))
+        try {
+          info.upgrade()
+        } catch (error) {
+          results.push(error.message)
+        }
+        go?.()
+      })
+      return answers[pathname]()
+    },
+    websocket: { open (ws) { ws.send('open') } }
+  })
+  for (const path of Object.keys(answers)) {
+    const socket = client(t, server.port, asking().replace('GET /', `GET ${path}`))
+    const [head, rest] = await headOf(socket)
+    assert.match(head, /^HTTP\/1\.1 200 /)
+    if (path === '/stream') {
+      let held = rest
+      while (held.length < 'piece'.length) held = Buffer.concat([held, (await once(socket, 'data'))[0]])
+      assert.equal(held.toString(), 'piece')
+    }
+    assert.deepEqual(results.splice(0), [false, 'the exchange is over, or was answered already'])
+  }
+})
+
+test('a request whose answer has failed, or whose file is not there, may be upgraded in its place', async t => {
+  const failing = () => new ReadableStream({ pull () { throw new Error('fails') } })
+  const server = serveFor(t, {
+    routes: { '/missing': file('/there/is/none'), '/failing': () => new Response(failing()) },
+    fetch (request, server) { server.upgrade(request) },
+    error (error, request) { server.upgrade(request) },
+    websocket: { open (ws) { ws.send('open') } }
+  })
+  for (const path of ['/missing', '/failing']) {
+    const socket = client(t, server.port, asking().replace('GET /', `GET ${path}`))
+    const [head, rest] = await headOf(socket)
+    assert.match(head, /^HTTP\/1\.1 101 /, path)
+    assert.equal(String((await frames(socket, rest).next())[1]), 'open')
+  }
 })
 
 test('a request for a WebSocket of another version is answered with 426 and the version that there is', async t => {
