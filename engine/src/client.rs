@@ -66,8 +66,10 @@ pub use settings::policy::retry::RetryPolicy;
 pub use submission::websocket::{WebSocketBytes, WebSocketRequest};
 pub use submission::{Submission, SubmittedExchange};
 pub use trunkline_core::pool::{
-    HealthTimes, OriginStats, PriorityClass, Protocols, Rank, Totals, Wait, WaitReason,
+    FailureScope, HealthTimes, Origin, OriginStats, PriorityClass, Protocols, Rank, Scheme, Totals,
+    Wait, WaitReason,
 };
+pub use trunkline_core::proxy::ProxyHeaderVersion;
 
 use crate::body::Body;
 use crate::error::Error;

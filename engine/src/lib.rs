@@ -213,6 +213,9 @@ pub async fn get(url: impl AsRef<str>) -> Result<http::Response<Body>, Error> {
     Client::new().get(url).send().await
 }
 
+/// Codes and rules that an [`ErrorKind`] names.
+pub use trunkline_core::error::{H2Code, Misuse, Violation};
+
 /// Bounds, deadlines and windows, as the core names them.
 pub use trunkline_core::limits::{Limits, Timeouts, Windows};
 

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use trunkline::client::{
-    Client, Connecting, ConnectionListener, ConnectionUse, Connector, Hold, Protocols,
+    Client, Connecting, ConnectionListener, ConnectionUse, Connector, FailureScope, Hold, Origin,
+    Protocols,
 };
 use trunkline::core::http::Version;
-use trunkline::core::pool::{FailureScope, Origin};
 use trunkline::{ByteStream, ErrorKind};
 
 /// RFC 9113 section 3.4.

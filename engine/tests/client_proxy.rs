@@ -6,8 +6,7 @@ use crate::support::proxies::{Proxy, Scripted, Then};
 use http::{HeaderValue, Response};
 use http_body_util::BodyExt;
 use std::time::Duration;
-use trunkline::client::{Client, ClientBuilder, ClientTimeouts, Protocols};
-use trunkline::core::pool::Scheme;
+use trunkline::client::{Client, ClientBuilder, ClientTimeouts, Protocols, Scheme};
 use trunkline::{Body, Error, ErrorKind, Fault, Retry};
 
 const EVERY_WAY: [Speaks; 3] = [Speaks::Plain, Speaks::Tls, Speaks::TlsH1];

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::Notify;
-use trunkline::client::{Client, ClientBuilder, Connecting, Connector, Protocols};
+use trunkline::client::{Client, ClientBuilder, Connecting, Connector, Origin, Protocols};
 use trunkline::core::limits::UNUSED_CONNECTIONS_MAX;
-use trunkline::core::pool::Origin;
 use trunkline::{Body, ByteStream, ErrorKind, Retry};
 
 /// A server in memory: its first `dead` connections end before a byte is written to them, the later
@@ -85,7 +84,7 @@ async fn a_request_whose_connections_all_end_before_it_is_written_fails_with_the
             let error = send.send().await.unwrap_err();
             let kinds = [
                 ErrorKind::TransportClosed,
-                ErrorKind::ConnectionClosed(trunkline::core::error::H2Code::NO_ERROR),
+                ErrorKind::ConnectionClosed(trunkline::H2Code::NO_ERROR),
             ];
             assert!(kinds.contains(&error.kind()), "{error:?}");
             assert_eq!(error.retry(), Retry::Safe, "{error:?}");

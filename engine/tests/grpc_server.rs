@@ -50,7 +50,7 @@ fn a_method_that_reads_messages_sees_by_which_status_its_client_has_ended_the_ca
         peer.sends(&Frame::new(kind::RST_STREAM, 0, 1, &[0, 0, 0, code]));
         let (status, kind) = sees.recv_timeout(Duration::from_secs(60)).unwrap();
         assert_eq!(status, expected, "{code}");
-        let reset = trunkline::ErrorKind::StreamReset(trunkline::core::error::H2Code(code.into()));
+        let reset = trunkline::ErrorKind::StreamReset(trunkline::H2Code(code.into()));
         assert_eq!(kind, reset, "the error itself stays");
     }
 }

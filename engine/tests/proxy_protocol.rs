@@ -9,8 +9,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
-use trunkline::client::{Client, ClientTls};
-use trunkline::core::proxy::{ProxyHeader, ProxyHeaderVersion};
+use trunkline::client::{Client, ClientTls, ProxyHeaderVersion};
+use trunkline::core::proxy::ProxyHeader;
 use trunkline::{Body, ConnectionInfo, Running, Server, ServerConfig, Tls, TrustedPeers};
 
 /// Generous: the machine may be busy.
