@@ -109,6 +109,24 @@ fn settings_of_rustls_are_used_as_they_are() {
 }
 
 #[test]
+fn a_copy_of_the_settings_is_changed_by_itself() {
+    let site = site();
+    let (chain, key) = &site.identity;
+    for version in VERSIONS {
+        run(async {
+            let shared = ClientTls::new().only_given_roots();
+            let shared = shared.roots_from_pem(&site.root).unwrap();
+            let known = shared.clone().identity_from_pem(chain, key).unwrap();
+            for tls in [known.clone(), known] {
+                assert_eq!(get(&site, version, tls).await.unwrap(), "in");
+            }
+            let unknown = get(&site, version, shared).await.unwrap_err();
+            assert_eq!(unknown.kind(), ErrorKind::Tls, "{unknown:?}");
+        });
+    }
+}
+
+#[test]
 fn text_without_what_is_looked_for_is_refused_by_its_name() {
     let refused = |outcome: Result<ClientTls, trunkline::Error>| outcome.unwrap_err().to_string();
     let text = refused(ClientTls::new().roots_from_pem("nothing"));

@@ -94,6 +94,31 @@ impl Default for ClientTls {
     }
 }
 
+/// The copy keeps TLS sessions of its own, unless they are [`from_rustls`](ClientTls::from_rustls).
+impl Clone for ClientTls {
+    fn clone(&self) -> Self {
+        let identity = self.identity.as_ref();
+        Self {
+            extra_roots: self.extra_roots.clone(),
+            platform_roots: self.platform_roots,
+            identity: identity.map(|(chain, key)| (chain.clone(), key.clone_key())),
+            insecure: self.insecure,
+            #[cfg(feature = "openssl-rules")]
+            rules: self.rules,
+            versions: self.versions,
+            resumed_servers_max: self.resumed_servers_max,
+            key_log: self.key_log.clone(),
+            #[cfg(feature = "webpki-roots")]
+            mozillas_roots: self.mozillas_roots,
+            encrypts_hello: self.encrypts_hello,
+            // One that is made of the settings would be out of date once the copy is changed.
+            verifier: OnceLock::new(),
+            given: self.given.clone(),
+            configs: Mutex::default(),
+        }
+    }
+}
+
 impl ClientTls {
     /// The platform's roots, no certificate of our own.
     pub fn new() -> Self {
