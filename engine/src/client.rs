@@ -126,7 +126,8 @@ impl Client {
     }
     /// Sends a request made elsewhere. Its URI must be absolute; a [`Rank`] among its extensions
     /// is its place in line. Concurrency never depends on the
-    /// method or on the kind of body.
+    /// method or on the kind of body. One with bytes or text for a body is sent by
+    /// [`RequestBuilder::from_parts`], or here by `request.map(Body::from)`.
     ///
     /// The response's body streams: unread bytes hold the peer back. Dropping the future or the
     /// body resets the exchange.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 use crate::support::peer::service_fn;
+use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::{HeaderName, HeaderValue};
 use std::convert::Infallible;
@@ -10,7 +11,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use trunkline::client::{ClientTls, Protocols};
+use trunkline::client::{ClientTls, Protocols, RequestBuilder};
 use trunkline::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH};
 use trunkline::{
     Body, Client, Congestion, Method, ResponseExt, Running, Server, StatusCode, blocking, serve,
@@ -467,5 +468,30 @@ fn blanks_behind_the_size_of_a_chunk_are_passed_over_unless_they_are_to_be_an_er
             };
             assert_eq!(read.as_deref(), text);
         }
+    });
+}
+
+#[test]
+fn a_request_of_http_is_sent_with_a_body_of_bytes_or_text() {
+    async fn sends(client: &Client, request: http::Request<impl Into<Body>>) {
+        let request = RequestBuilder::from_parts(client, request);
+        let response = request.timeout(Duration::from_secs(60)).send().await;
+        assert_eq!(response.unwrap().text().await.unwrap(), "POST abc");
+    }
+    let server = echo();
+    let client = Client::new();
+    runtime().block_on(async {
+        let request = || http::Request::post(format!("http://{}/", server.local_addr()));
+        sends(&client, request().body("abc").unwrap()).await;
+        sends(&client, request().body(String::from("abc")).unwrap()).await;
+        sends(&client, request().body(b"abc".to_vec()).unwrap()).await;
+        sends(&client, request().body(Bytes::from("abc")).unwrap()).await;
+        sends(&client, request().body(Body::from("abc")).unwrap()).await;
+        let text = request().body("abc").unwrap().map(Body::from);
+        let response = client.execute(text).await.unwrap();
+        // A response is a body, with what is left of it.
+        let passed = client.post(request().body(()).unwrap().uri().to_string());
+        let passed = passed.body(response).send().await.unwrap();
+        assert_eq!(passed.text().await.unwrap(), "POST POST abc");
     });
 }

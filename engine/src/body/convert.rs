@@ -29,6 +29,12 @@ impl From<&'static [u8]> for Body {
         Self::full(bytes)
     }
 }
+/// A response that is passed on as it comes: `client.post(url).body(response)`.
+impl From<http::Response<Body>> for Body {
+    fn from(response: http::Response<Body>) -> Self {
+        response.into_body()
+    }
+}
 impl From<&'static str> for Body {
     fn from(text: &'static str) -> Self {
         Self::full(text)

@@ -82,13 +82,14 @@ impl RequestBuilder {
             wanted: Wanted::default(),
         }
     }
-    /// A request that was made elsewhere, to be sent by `client` with what only a builder can set.
-    pub fn from_parts(client: &Client, request: Request<Body>) -> Self {
+    /// A request that was made elsewhere, to be sent by `client` with what only a builder can set. Its body is a [`Body`] or
+    /// what becomes one: bytes or text.
+    pub fn from_parts(client: &Client, request: Request<impl Into<Body>>) -> Self {
         let (parts, body) = request.into_parts();
         Self {
             rank: parts.extensions.get().copied().unwrap_or_default(),
             parts: Ok(parts),
-            body,
+            body: body.into(),
             ..Self::new(Arc::clone(&client.dispatch), Method::GET, "")
         }
     }
