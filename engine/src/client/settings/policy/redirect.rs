@@ -41,7 +41,8 @@ enum Rule {
 pub struct RedirectAttempt<'a> {
     /// The status of the redirect.
     pub status: StatusCode,
-    /// The URL that it leads to.
+    /// The URL that it leads to. Its scheme may be another than `http` and `https`, as of an app that a login ends in: that can
+    /// be the end of the chain ([`RedirectAction::Stop`]) and is an error if it is to be followed.
     pub next: &'a Uri,
     /// The URLs that were requested, in order: the first is the request's own.
     pub previous: &'a [Uri],
@@ -162,6 +163,11 @@ impl Redirected {
                     "the redirect to {next} is not followed: there were {before} before it"
                 )));
             }
+            RedirectAction::Follow if !next.scheme_str().is_some_and(is_http) => {
+                return Err(refuse(format!(
+                    "the redirect to {next} is not followed: {SCHEMES}"
+                )));
+            }
             RedirectAction::Follow => {}
         }
         let leaves_origin = origin(&parts.uri) != origin(&next);
@@ -240,8 +246,9 @@ fn resolve(base: &Uri, location: &[u8]) -> Result<Uri, Error> {
     let unusable = |why: &str| refuse(format!("the redirect to {text:?} is not followed: {why}"));
     let next = joined(&base.to_string(), &text)
         .map_err(|error| unusable("it cannot be parsed as a URL").with_source(error))?;
-    let Some((_, behind)) = next.split_once("://").filter(|(scheme, _)| is_http(scheme)) else {
-        return Err(unusable("its scheme must be http or https"));
+    // `data:`, `mailto:` and others that have no host.
+    let Some((scheme, behind)) = next.split_once("://") else {
+        return Err(unusable(SCHEMES));
     };
     let authority = behind.split(['/', '?']).next().unwrap_or(behind);
     if authority.contains('@') {
@@ -251,8 +258,13 @@ fn resolve(base: &Uri, location: &[u8]) -> Result<Uri, Error> {
         ));
     }
     let uri = next.parse::<Uri>();
-    uri.map_err(|error| unusable("it cannot be parsed as a URI, or is too long").with_source(error))
+    uri.map_err(|error| match is_http(scheme) {
+        true => unusable("it cannot be parsed as a URI, or is too long").with_source(error),
+        false => unusable(SCHEMES),
+    })
 }
+
+const SCHEMES: &str = "its scheme must be http or https";
 
 fn is_http(scheme: &str) -> bool {
     matches!(scheme, "http" | "https")

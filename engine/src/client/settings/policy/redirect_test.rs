@@ -176,6 +176,35 @@ fn a_policy_says_how_many_are_followed_and_which() {
 }
 
 #[test]
+fn a_policy_of_ones_own_ends_the_chain_at_a_url_of_another_scheme() {
+    let parts = request(&Method::GET, "https://a.example/");
+    let previous = [parts.uri.clone()];
+    let policy = RedirectPolicy::custom(|attempt| match attempt.next.scheme_str() {
+        Some("app") => RedirectAction::Stop,
+        _ => RedirectAction::Follow,
+    });
+    let of = |policy: &RedirectPolicy, location| {
+        let mut headers = HeaderMap::new();
+        headers.insert(LOCATION, HeaderValue::from_static(location));
+        let answer = (StatusCode::FOUND, &headers);
+        Redirected::of(policy, &parts, &previous, answer, true)
+    };
+    let stopped = of(&policy, "app://signed-in?code=7").unwrap();
+    assert!(stopped.is_none(), "the redirect is the response");
+    for (policy, location) in [
+        (&policy, "ftp://a.example/"),
+        (&RedirectPolicy::default(), "app://signed-in?code=7"),
+    ] {
+        let error = of(policy, location).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Redirect, "{location}");
+        assert!(
+            error.to_string().contains("must be http or https"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn a_body_that_cannot_be_sent_again_leaves_the_redirect_as_the_response() {
     let mut headers = HeaderMap::new();
     headers.insert(LOCATION, HeaderValue::from_static("/y"));
