@@ -124,7 +124,7 @@ impl Client {
     pub fn request(&self, method: Method, url: impl AsRef<str>) -> RequestBuilder {
         RequestBuilder::new(Arc::clone(&self.dispatch), method, url.as_ref())
     }
-    /// Sends a request made elsewhere. Its URI must be absolute; a [`Rank`] among its extensions
+    /// Sends a request made elsewhere, when the future is first polled. Its URI must be absolute; a [`Rank`] among its extensions
     /// is its place in line. Concurrency never depends on the
     /// method or on the kind of body. One with bytes or text for a body is sent by
     /// [`RequestBuilder::from_parts`], or here by `request.map(Body::from)`.

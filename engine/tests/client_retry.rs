@@ -4,7 +4,7 @@
 
 use crate::support::frames;
 use crate::support::frames::{FramePeer, Received, finished};
-use crate::support::origin::{Origin, Speaks, run};
+use crate::support::origin::{Origin, Speaks, begun, run};
 use http::{Request, Response};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -456,15 +456,15 @@ fn the_total_timeout_counts_the_wait_in_line_and_the_class_decides_who_is_next()
         let first = tokio::spawn(client.get(origin.url("/first")).send());
         assert_eq!(reported.recv().await.unwrap(), "/first");
         let late = client.get(origin.url("/late"));
-        let late = late.timeout(Duration::from_millis(30)).send();
+        let late = begun(late.timeout(Duration::from_millis(30)).send());
         let background = client.get(origin.url("/background"));
-        let background = background.priority_class(PriorityClass::Background).send();
+        let background = begun(background.priority_class(PriorityClass::Background).send());
         let rank = Rank {
             class: PriorityClass::Urgent,
             group: 7,
         };
         let urgent = Request::get(origin.url("/urgent")).extension(rank);
-        let urgent = client.execute(urgent.body(Body::empty()).unwrap());
+        let urgent = begun(client.execute(urgent.body(Body::empty()).unwrap()));
         assert_eq!(urgent.wait_reason(), Some(WaitReason::Capacity));
         assert_eq!(client.waits().len(), 3);
         let error = late.await.unwrap_err();

@@ -1,6 +1,7 @@
 //! Servers that end their connections before they answer anything: what a request costs them, and that
 //! ordinary ends of idle connections cost a request nothing.
 
+use crate::support::origin::begun;
 use http_body_util::BodyExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -105,7 +106,7 @@ async fn a_hundred_requests_to_a_server_that_closes_at_once_open_four_hundred_co
 {
     let (client, opened, _) = server(usize::MAX, b"");
     let client = client.build().unwrap();
-    let requests: Vec<_> = (0..100).map(|_| client.get(URL).send()).collect();
+    let requests: Vec<_> = (0..100).map(|_| begun(client.get(URL).send())).collect();
     for request in requests {
         let error = request.await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TransportClosed, "{error:?}");
@@ -139,7 +140,7 @@ async fn idle_connections_that_end_together_as_requests_come_cost_them_nothing()
     let (client, _, restart) = server(0, b"");
     let client = client.build().unwrap();
     for _ in 0..3 {
-        let requests: Vec<_> = (0..IDLE).map(|_| client.get(URL).send()).collect();
+        let requests: Vec<_> = (0..IDLE).map(|_| begun(client.get(URL).send())).collect();
         for request in requests {
             let response = request.await.unwrap();
             response.into_body().collect().await.unwrap();

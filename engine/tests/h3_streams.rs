@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 use crate::support::http3::{Origin, generous};
-use crate::support::origin::run;
+use crate::support::origin::{begun, run};
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use std::future::pending;
@@ -92,7 +92,7 @@ fn resets_give_their_credit_back() {
         for _ in 0..10 {
             let mut given_up = Vec::new();
             for _ in 0..5 {
-                given_up.push(client.get(origin.url("/never")).send());
+                given_up.push(begun(client.get(origin.url("/never")).send()));
             }
             get(&client, origin.url("/")).await;
             drop(given_up);

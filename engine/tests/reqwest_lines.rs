@@ -3,7 +3,7 @@
 
 use crate::support::peer::service_fn;
 use bytes::Bytes;
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use http::{HeaderName, HeaderValue};
 use std::convert::Infallible;
 use std::io;
@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use trunkline::client::{ClientTls, Protocols, RequestBuilder};
+use trunkline::client::{ClientTls, Protocols, RedirectPolicy, RequestBuilder};
 use trunkline::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH};
 use trunkline::{
     Body, Client, Congestion, Method, ResponseExt, Running, Server, StatusCode, blocking, serve,
@@ -468,6 +468,50 @@ fn blanks_behind_the_size_of_a_chunk_are_passed_over_unless_they_are_to_be_an_er
             };
             assert_eq!(read.as_deref(), text);
         }
+    });
+}
+
+#[test]
+fn a_request_that_is_made_outside_of_a_runtime_is_sent_where_it_is_awaited() {
+    fn portable<F: Future + Send + Sync + Unpin + 'static>(future: F) -> F {
+        future
+    }
+    let server = echo();
+    let url = format!("http://{}/", server.local_addr());
+    let follows_nothing = Client::builder().redirect(RedirectPolicy::none());
+    let bare = follows_nothing.decompression(false).build().unwrap();
+    for client in [Client::new(), bare] {
+        // The second one comes when the runtime of the first has ended.
+        for _ in 0..2 {
+            let runtime = runtime();
+            let response = runtime.block_on(portable(client.post(&url).body("abc").send()));
+            let text = runtime.block_on(response.unwrap().text());
+            assert_eq!(text.unwrap(), "POST abc");
+        }
+        let request = http::Request::get(&url).body(Body::empty()).unwrap();
+        let executed = runtime().block_on(client.execute(request));
+        assert_eq!(executed.unwrap().status(), 200);
+    }
+    // Polled there it is an error, and no panic.
+    let error = Client::new().get(&url).send().now_or_never();
+    let error = error.unwrap().unwrap_err().to_string();
+    assert!(error.contains("within a tokio runtime"), "{error}");
+}
+
+#[test]
+fn a_request_that_nothing_awaits_is_not_sent() {
+    let server = echo();
+    runtime().block_on(async {
+        let client = Client::new();
+        let url = format!("http://{}/", server.local_addr());
+        drop(client.post(&url).body("never").send());
+        // The expression of a branch is evaluated also where its condition is false.
+        let enabled = std::hint::black_box(false);
+        tokio::select! {
+            _ = client.post(&url).body("never").send(), if enabled => {}
+            response = client.get(&url).send() => assert_eq!(response.unwrap().status(), 200),
+        }
+        assert_eq!(client.totals().submitted, 1);
     });
 }
 

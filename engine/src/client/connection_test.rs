@@ -1,7 +1,6 @@
 //! A connection's task over a pipe in memory.
 
 use super::super::Client;
-use super::super::dispatch::exchange_future::ExchangeFuture;
 use super::super::request::origin_of_url;
 use super::*;
 use crate::body::Body;
@@ -132,8 +131,8 @@ async fn a_request_waits_for_the_peers_settings_no_longer_than_its_timeouts_say(
         let (mut connection, _far) = a_connection_that_never_settles(&client, request).await;
         // Only the connection's own timer wakes it.
         run_until(&mut connection, |it| it.unsettled.is_empty()).await;
-        let answer = ExchangeFuture::new(Arc::clone(&client.dispatch), exchange);
-        let error = answer.await.unwrap_err();
+        let answer = poll_fn(|cx| exchange.poll_outcome(cx)).await;
+        let error = answer.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
     }
 }
@@ -182,9 +181,20 @@ async fn an_answer_that_is_there_before_the_request_is_written_is_the_requests()
     handle.inbox.lock().unwrap().push(request);
     handle.signals.ready(INBOX);
     run_until(&mut connection, |it| it.answered).await;
-    let answer = ExchangeFuture::new(Arc::clone(dispatch), exchange);
-    assert_eq!(answer.await.unwrap().status(), 200);
+    let answer = poll_fn(|cx| exchange.poll_outcome(cx)).await;
+    assert_eq!(answer.unwrap().status(), 200);
     let mut head = [0; 5];
     far.read_exact(&mut head).await.unwrap();
     assert_eq!(&head, b"GET /");
+}
+
+#[test]
+fn a_request_waits_in_line_no_shorter_for_having_been_made_before_it_is_awaited() {
+    let (client, url) = (Client::new(), "http://a.test/");
+    let mut request = a_get(&origin_of_url(&client.dispatch, url).unwrap(), url);
+    let (made, second) = (request.submitted_at, Duration::from_secs(1));
+    request.wait_until = Some(made + second);
+    request.begin(made + 5 * second);
+    assert_eq!(request.wait_limit().deadline, Some(made + 6 * second));
+    assert_eq!(request.age(made + 6 * second), second);
 }

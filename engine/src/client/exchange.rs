@@ -137,6 +137,12 @@ impl Outgoing {
             started: None,
         })
     }
+    /// Its user waits for it from now on, perhaps some time after it was made: its time in line begins.
+    pub(super) fn begin(&mut self, now: Instant) {
+        let late = self.age(now);
+        self.wait_until = self.wait_until.map(|until| until + late);
+        self.submitted_at = now;
+    }
     /// How long ago its user sent it.
     pub(super) fn age(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.submitted_at)

@@ -27,7 +27,7 @@ use super::Client;
 use super::dispatch::Dispatch;
 use super::dispatch::exchange_future::ExchangeFuture;
 use super::exchange::compose;
-use super::exchange::{Exchange, OnInterim, Outgoing, Patience};
+use super::exchange::{OnInterim, Outgoing, Patience};
 use super::settings::origin::origin_of;
 use super::settings::url;
 use crate::body::Body;
@@ -180,7 +180,8 @@ impl RequestBuilder {
             wanted: self.wanted,
         })
     }
-    /// Sends it. The response's body streams: unread bytes hold the peer back.
+    /// The response to come. The request is sent when it is first polled, as other futures do nothing before; its total
+    /// timeout begins here. The response's body streams: unread bytes hold the peer back.
     ///
     /// # Errors
     /// See [`Error`](crate::Error): `kind` says what, `fault` whose doing, `retry` whether the
@@ -288,33 +289,29 @@ pub(super) fn send(
     let span = RequestSpan::of(&parts);
     let _entered = span.enter();
     if !policies.concern(&parts.method, grpc) {
-        return match submit(&dispatch, &parts, body, &extra) {
-            Ok(exchange) => {
-                let exchange = ExchangeFuture::new(dispatch, exchange);
-                ResponseFuture::new(exchange, None, span.clone())
-            }
+        return match exchange_of(&dispatch, &parts, body, &extra) {
+            Ok(exchange) => ResponseFuture::new(exchange, None, span.clone()),
             Err(error) => failed(error),
         };
     }
     let repeatable = body.repeatable();
-    match submit(&dispatch, &parts, body, &extra) {
+    match exchange_of(&dispatch, &parts, body, &extra) {
         Ok(exchange) => {
             policies.note_sent();
             let follow_up = FollowUp::new(parts, repeatable, extra, added);
-            let exchange = ExchangeFuture::new(dispatch, exchange);
             ResponseFuture::new(exchange, Some(Box::new(follow_up)), span.clone())
         }
         Err(error) => failed(error),
     }
 }
 
-/// Puts one exchange into its origin's line.
-fn submit(
+/// One exchange, which gets into its origin's line when its response is first asked for.
+fn exchange_of(
     dispatch: &Arc<Dispatch>,
     parts: &Parts,
     body: Body,
     extra: &RequestExtensions,
-) -> Result<Arc<Exchange>, Error> {
+) -> Result<ExchangeFuture, Error> {
     dispatch.settings.policies.check_scheme(&parts.uri)?;
     let (recent, settings) = (&dispatch.recent_origins, &dispatch.settings);
     let origin = recent.find(parts, extra.is_grpc, settings)?;
@@ -342,9 +339,7 @@ fn submit(
     request.wait_until = queue.map(|queue| now + within(queue));
     request.wait_stall = timeouts.queue_stall.filter(|_| queue.is_none());
     request.total_until = extra.total_until;
-    let exchange = Arc::clone(&request.exchange);
-    dispatch.submit(now, request);
-    Ok(exchange)
+    Ok(ExchangeFuture::new(Arc::clone(dispatch), request))
 }
 
 /// Through a tunnel the origin would read them: they are the proxy's, and a setting.

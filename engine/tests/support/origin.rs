@@ -8,8 +8,9 @@ use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Waker};
 use std::time::Duration;
-use trunkline::client::{Client, ClientBuilder, ClientTls};
+use trunkline::client::{Client, ClientBuilder, ClientTls, ResponseFuture};
 use trunkline::{Body, Limits, Running, Server, ServerConfig, Tls};
 use trunkline_core::budget::Rate;
 
@@ -127,6 +128,13 @@ fn identity(speaks: Speaks) -> (Tls, rustls::pki_types::CertificateDer<'static>)
         _ => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
     };
     (Tls::from_rustls(Arc::new(config)), root)
+}
+
+/// Sends the request of a response by its first poll.
+pub(crate) fn begun(mut response: ResponseFuture) -> ResponseFuture {
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(Pin::new(&mut response).poll(&mut cx).is_pending());
+    response
 }
 
 /// Runs a test's future; one whose wait has no end fails instead of hanging.

@@ -1,6 +1,6 @@
 //! Exchanges that follow from a response: the target of a redirect, or the same request once more.
 
-use super::{RequestExtensions, submit};
+use super::{RequestExtensions, exchange_of};
 use crate::body::Body;
 use crate::client::dispatch::exchange_future::ExchangeFuture;
 use crate::client::dispatch::{Dispatch, random};
@@ -156,10 +156,8 @@ impl FollowUp {
         }
         self.added = policies.add_cookies(&mut self.parts);
         let body = Body::full(self.body.clone().unwrap_or_default());
-        Poll::Ready(match submit(dispatch, &self.parts, body, &self.extra) {
-            Ok(exchange) => Ok(ExchangeFuture::new(Arc::clone(dispatch), exchange)),
-            Err(error) => Err(error.with_url(&self.parts.uri)),
-        })
+        let next = exchange_of(dispatch, &self.parts, body, &self.extra);
+        Poll::Ready(next.map_err(|error| error.with_url(&self.parts.uri)))
     }
 
     fn pause_before_repetition(

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use trunkline_core::pool::WaitReason;
 
-/// The response to come. Dropping it takes the request out of its line, or resets the exchange.
+/// The response to come. Its first poll sends the request, and has to be within a tokio runtime. Dropping it takes the request
+/// out of its line, or resets the exchange.
 #[must_use = "the response comes by awaiting this; dropping it cancels the request"]
 #[derive(Debug)]
 pub struct ResponseFuture {
@@ -40,8 +41,8 @@ impl ResponseFuture {
         let current = ExchangeFuture::failed(dispatch, error);
         Self::new(current, None, RequestSpan::none())
     }
-    /// Why the request waits now; `None`: it is on a connection, or has ended, or pauses before it is sent
-    /// again.
+    /// Why the request waits now; `None`: it is on a connection, or has ended, or nothing has polled it yet, or it pauses
+    /// before it is sent again.
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.current.wait_reason()
     }
