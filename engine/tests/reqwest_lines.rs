@@ -14,7 +14,8 @@ use tokio::net::TcpListener;
 use trunkline::client::{ClientTls, Protocols, RedirectPolicy, RequestBuilder};
 use trunkline::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH};
 use trunkline::{
-    Body, Client, Congestion, Method, ResponseExt, Running, Server, StatusCode, blocking, serve,
+    Body, Client, Congestion, ErrorKind, Method, ResponseExt, Running, Server, StatusCode,
+    blocking, serve,
 };
 
 /// Answers with the request's method and body; 404 at `/none`.
@@ -538,4 +539,32 @@ fn a_request_of_http_is_sent_with_a_body_of_bytes_or_text() {
         let passed = passed.body(response).send().await.unwrap();
         assert_eq!(passed.text().await.unwrap(), "POST POST abc");
     });
+}
+
+#[test]
+fn an_error_is_found_by_its_type_among_the_causes_of_what_holds_it() {
+    #[derive(Debug, PartialEq)]
+    struct Torn(u32);
+    impl std::fmt::Display for Torn {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "torn at {}", self.0)
+        }
+    }
+    impl std::error::Error for Torn {}
+
+    let server = echo();
+    let sent: Result<(), Box<dyn std::error::Error + Send + Sync>> = runtime().block_on(async {
+        let body = Body::from_stream(futures_util::stream::iter([Ok("abc"), Err(Torn(3))]));
+        let sent = Client::new().post(format!("http://{}/", server.local_addr()));
+        sent.body(body).send().await?;
+        Ok(())
+    });
+    let boxed = sent.unwrap_err();
+    let ours = boxed.downcast_ref::<trunkline::Error>().unwrap();
+    assert_eq!(ours.kind(), ErrorKind::Body);
+    let mut causes = std::iter::successors(Some(&*boxed as &dyn std::error::Error), |e| e.source());
+    assert!(
+        causes.any(|cause| cause.downcast_ref() == Some(&Torn(3))),
+        "{boxed:?}"
+    );
 }
