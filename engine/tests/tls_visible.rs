@@ -30,13 +30,17 @@ struct Serving {
 impl Serving {
     /// Admits clients with a certificate that no client here has.
     fn start() -> Self {
+        Self::start_as(true, |tls| tls)
+    }
+    /// With what `settings` makes of its TLS.
+    fn start_as(http3: bool, settings: impl FnOnce(Tls) -> Tls) -> Self {
         let (tls, root) = Tls::self_signed_with_root(&["localhost"]).unwrap();
         let issuer = rcgen::generate_simple_self_signed(vec!["issuer.test".to_owned()]).unwrap();
         let clients = ClientCertificates::issued_by(issuer.cert.pem().as_bytes()).unwrap();
-        let tls = tls.client_certificates(clients).unwrap();
+        let tls = settings(tls.client_certificates(clients).unwrap());
         let log = Arc::new(Mutex::new(Vec::new()));
         let logged = Arc::clone(&log);
-        let server = Server::bind("127.0.0.1:0").tls(tls).http3(true);
+        let server = Server::bind("127.0.0.1:0").tls(tls).http3(http3);
         let server = server.handshake_log(move |failed| {
             let from_loopback = failed
                 .peer_addr()
@@ -169,4 +173,41 @@ fn what_is_no_tls_and_who_leaves_are_counted_by_their_kinds() {
     );
     let by = serving.running.metrics().handshakes_failed_by;
     assert_eq!(by, [("gone", 1), ("not_tls", 5)]);
+}
+
+/// A ClientHello whose newest version is that of `minor`, with one suite and no extension.
+fn old_hello(minor: u8) -> Vec<u8> {
+    let mut message = vec![1, 0, 0, 41, 3, minor];
+    message.extend([7; 32]);
+    message.extend([0, 0, 2, 0xc0, 0x13, 1, 0]);
+    let mut record = vec![22, 3, 1, 0, message.len() as u8];
+    record.extend(message);
+    record
+}
+
+#[test]
+fn a_client_of_a_version_before_tls_1_2_gets_the_alert_that_says_so() {
+    let choosing = |tls: Tls| tls.choose(async |_| Ok(None));
+    for serving in [Serving::start(), Serving::start_as(false, choosing)] {
+        for minor in [0, 1, 2] {
+            let mut client = TcpStream::connect(serving.running.local_addr()).unwrap();
+            client
+                .set_read_timeout(Some(Duration::from_secs(60)))
+                .unwrap();
+            client.write_all(&old_hello(minor)).unwrap();
+            let mut alert = Vec::new();
+            client.read_to_end(&mut alert).unwrap();
+            // protocol_version, fatal (RFC 5246 appendix E.1 and section 7.2).
+            assert_eq!(alert, [21, 3, 1, 0, 2, 2, 70], "{minor}");
+        }
+        let logged = serving.logged(3);
+        assert!(
+            logged
+                .iter()
+                .all(|one| one.failure == HandshakeFailure::Version)
+        );
+        drop(logged);
+        let by = serving.running.metrics().handshakes_failed_by;
+        assert_eq!(by, [("version", 3)]);
+    }
 }

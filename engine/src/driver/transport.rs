@@ -10,7 +10,9 @@ pub(crate) mod cleartext;
 pub(crate) mod client_hello;
 pub(crate) mod drain;
 mod last_alert;
+pub(crate) mod old_hello;
 mod pieces;
+mod refused_bytes;
 mod socket;
 mod tls;
 #[cfg(not(feature = "http3"))]
@@ -350,6 +352,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
                 self.socket.write_all(&record).await?;
             }
         }
+        self.socket.shutdown().await
+    }
+    /// Ends a handshake of which nothing is encrypted yet with `bytes`, and closes the socket's write side.
+    #[cfg(feature = "server")]
+    pub(crate) async fn refuse_in_cleartext(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.tls = None;
+        self.socket.write_all(bytes).await?;
         self.socket.shutdown().await
     }
     /// Reads and drops what still comes, until the peer ends: a socket closed with unread bytes

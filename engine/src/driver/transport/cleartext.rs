@@ -2,7 +2,7 @@
 //! length of a record's header.
 
 use rustls::{Error, InvalidMessage};
-use std::{error, fmt, io};
+use std::{error, fmt};
 
 /// First bytes of requests: the methods of RFC 9110 section 9 and RFC 5789 except for CONNECT.
 const REQUESTS: [&[u8]; 8] = [
@@ -20,15 +20,11 @@ pub(crate) enum UnsecuredRequest {
 }
 
 impl UnsecuredRequest {
-    /// The error of a handshake that `bytes` broke: what they are instead of TLS, where that is known.
-    pub(crate) fn or(bytes: &[u8], error: Error) -> io::Error {
-        let found = match error {
+    /// The request that `bytes` begin, where `error` refused them as no TLS.
+    pub(super) fn refused(bytes: &[u8], error: &Error) -> Option<Self> {
+        match error {
             Error::InvalidMessage(InvalidMessage::InvalidContentType) => Self::of(bytes),
             _ => None,
-        };
-        match found {
-            Some(cleartext) => io::Error::new(io::ErrorKind::InvalidData, cleartext),
-            None => io::Error::new(io::ErrorKind::InvalidData, error),
         }
     }
     fn of(bytes: &[u8]) -> Option<Self> {

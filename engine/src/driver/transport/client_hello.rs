@@ -2,7 +2,8 @@
 //! still be chosen.
 
 use super::Transport;
-use super::cleartext::UnsecuredRequest;
+use super::old_hello::{OldHello, PROTOCOL_VERSION_ALERT};
+use super::refused_bytes::refused_by_tls;
 use super::socket::poll_socket_read;
 use crate::driver::read_buffer::with_read_buffer;
 use rustls::ServerConfig;
@@ -150,7 +151,7 @@ fn read_hello_bytes(acceptor: &mut Acceptor, mut bytes: &[u8]) -> Option<HelloRe
             Ok(None) => {}
             Ok(Some(accepted)) => return Some(Ok((accepted, bytes.to_vec()))),
             Err((error, alert)) => {
-                let error = UnsecuredRequest::or(given, error);
+                let error = refused_by_tls(given, error);
                 return Some(Err(HelloError::Refused(error, alert)));
             }
         }
@@ -171,6 +172,9 @@ async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(
     error: io::Error,
     mut alert: AcceptedAlert,
 ) -> Refused<S> {
+    if OldHello::is_in(&error) {
+        return send_last(socket, &PROTOCOL_VERSION_ALERT, error).await;
+    }
     let mut bytes = Vec::new();
     // Writing to a Vec does not fail.
     let _ = alert.write_all(&mut bytes);

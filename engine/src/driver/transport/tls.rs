@@ -1,7 +1,8 @@
 //! TLS of a transport: records in and plaintext out, and the other way round.
 
-use super::cleartext::UnsecuredRequest;
+use super::old_hello::OldHello;
 use super::pieces::write_pieces;
+use super::refused_bytes::refused_by_tls;
 use super::socket::PollWriter;
 use super::{BATCH_BYTES_MAX, RECORD_BYTES, SLICES_MAX, batch_bytes_max, count_written};
 use crate::connection_info::traffic::Traffic;
@@ -57,7 +58,12 @@ impl TlsState {
                 }
                 Err(error) => {
                     self.failed = true;
-                    return Err(UnsecuredRequest::or(given, error));
+                    let error = refused_by_tls(given, error);
+                    // The alert of rustls is not the one that is due.
+                    while OldHello::is_in(&error) && self.connection.wants_write() {
+                        self.connection.write_tls(&mut io::sink())?;
+                    }
+                    return Err(error);
                 }
             }
         }

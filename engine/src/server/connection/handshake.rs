@@ -7,6 +7,7 @@ use crate::driver::signals::Signals;
 use crate::driver::timer;
 use crate::driver::transport::Transport;
 use crate::driver::transport::client_hello::{PeekedHello, Refused};
+use crate::driver::transport::old_hello::{OldHello, PROTOCOL_VERSION_ALERT};
 use crate::tls::{Chooser, ClientHello, Tls};
 use rustls::{AlertDescription, ServerConnection};
 use std::future::poll_fn;
@@ -92,7 +93,10 @@ where
     if error.kind() != io::ErrorKind::InvalidData {
         return error.into();
     }
-    let sent = poll_fn(|cx| transport.poll_shutdown(cx)).await;
+    let sent = match OldHello::is_in(&error) {
+        true => transport.refuse_in_cleartext(&PROTOCOL_VERSION_ALERT).await,
+        false => poll_fn(|cx| transport.poll_shutdown(cx)).await,
+    };
     let alerted = sent.ok().map(|()| transport);
     Refused { error, alerted }
 }

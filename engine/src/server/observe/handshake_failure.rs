@@ -4,6 +4,7 @@
 mod quic;
 
 use crate::driver::transport::cleartext::UnsecuredRequest;
+use crate::driver::transport::old_hello::OldHello;
 use crate::tls::TlsRefusal;
 use rustls::{AlertDescription, Error, InvalidMessage, PeerIncompatible};
 use std::fmt;
@@ -92,6 +93,9 @@ impl HandshakeFailure {
                 UnsecuredRequest::Connect => Self::CleartextConnect,
                 UnsecuredRequest::Request => Self::CleartextRequest,
             };
+        }
+        if OldHello::is_in(error) {
+            return Self::Version;
         }
         let tls = source.and_then(|source| source.downcast_ref::<Error>());
         match tls {

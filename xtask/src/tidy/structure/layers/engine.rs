@@ -182,6 +182,8 @@ const ENGINE: &[(&str, &[&str])] = &[
             "socket",
             "pieces",
             "cleartext",
+            "old_hello",
+            "refused_bytes",
             "tls",
             "client_hello",
             "drain",
