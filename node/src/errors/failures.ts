@@ -167,11 +167,14 @@ function timedOut (text: string): string {
 }
 
 /** OpenSSL's words for alerts, which are the codes of Node.js behind `ERR_SSL_`. */
-export const ALERTS: Record<number, string> = {
+const ALERTS: Record<number, string> = {
   10: 'SSLV3_ALERT_UNEXPECTED_MESSAGE',
   20: 'SSLV3_ALERT_BAD_RECORD_MAC',
+  21: 'TLSV1_ALERT_DECRYPTION_FAILED',
   22: 'TLSV1_ALERT_RECORD_OVERFLOW',
+  30: 'SSLV3_ALERT_DECOMPRESSION_FAILURE',
   40: 'SSLV3_ALERT_HANDSHAKE_FAILURE',
+  41: 'SSLV3_ALERT_NO_CERTIFICATE',
   42: 'SSLV3_ALERT_BAD_CERTIFICATE',
   43: 'SSLV3_ALERT_UNSUPPORTED_CERTIFICATE',
   44: 'SSLV3_ALERT_CERTIFICATE_REVOKED',
@@ -182,14 +185,20 @@ export const ALERTS: Record<number, string> = {
   49: 'TLSV1_ALERT_ACCESS_DENIED',
   50: 'TLSV1_ALERT_DECODE_ERROR',
   51: 'TLSV1_ALERT_DECRYPT_ERROR',
+  60: 'TLSV1_ALERT_EXPORT_RESTRICTION',
   70: 'TLSV1_ALERT_PROTOCOL_VERSION',
   71: 'TLSV1_ALERT_INSUFFICIENT_SECURITY',
   80: 'TLSV1_ALERT_INTERNAL_ERROR',
   86: 'TLSV1_ALERT_INAPPROPRIATE_FALLBACK',
   90: 'TLSV1_ALERT_USER_CANCELLED',
+  100: 'TLSV1_ALERT_NO_RENEGOTIATION',
   109: 'TLSV13_ALERT_MISSING_EXTENSION',
   110: 'TLSV1_UNSUPPORTED_EXTENSION',
+  111: 'TLSV1_CERTIFICATE_UNOBTAINABLE',
   112: 'TLSV1_UNRECOGNIZED_NAME',
+  113: 'TLSV1_BAD_CERTIFICATE_STATUS_RESPONSE',
+  114: 'TLSV1_BAD_CERTIFICATE_HASH_VALUE',
+  115: 'TLSV1_ALERT_UNKNOWN_PSK_IDENTITY',
   116: 'TLSV13_ALERT_CERTIFICATE_REQUIRED',
   120: 'TLSV1_ALERT_NO_APPLICATION_PROTOCOL'
 }
@@ -199,6 +208,9 @@ export const hasNewNames = ((): boolean => {
   const [major = 0, minor = 0] = process.versions.openssl.split('.').map(Number)
   return major > 3 || (major === 3 && minor >= 2)
 })()
+
+/** The name of the peer's alert in codes of this line's OpenSSL; undefined: it has none. */
+export const alertName = (alert: number): string | undefined => hasNewNames ? ALERTS[alert]?.replace('SSLV3', 'SSL/TLS') : ALERTS[alert]
 
 const TRUST = 'as connect.ca, or in the file that NODE_EXTRA_CA_CERTS names'
 const CLOCK = 'a certificate of the chain has to be replaced, or the clock of this machine is wrong'
@@ -232,8 +244,7 @@ function ofTls (failure: Failure, text: string): Error {
   const { tls: fault, message, proxy, system: code } = failure
   if (fault == null) return cutHandshake(code, text)
   if (fault.alert !== undefined) {
-    const known = ALERTS[fault.alert]
-    const name = hasNewNames ? known?.replace('SSLV3', 'SSL/TLS') : known
+    const name = alertName(fault.alert)
     const words = name?.replaceAll('_', ' ').toLowerCase() ?? 'alert'
     return system(name === undefined ? 'ERR_SSL_PROTOCOL_ERROR' : `ERR_SSL_${name}`, `${words}: the server ended the handshake with alert ${fault.alert}${cureOf(ALERT_CURES[fault.alert])} (${message})`)
   }

@@ -6,7 +6,7 @@ import { constants } from 'node:os'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { UpgradeBytes } from '../compat/upgrade'
 import { later } from '../callbacks/later'
-import { ALERTS, hasNewNames } from '../../errors/failures'
+import { alertName, hasNewNames } from '../../errors/failures'
 import { nghttp2Error } from '../../errors/nghttp2'
 import { coded, OPENSSL, ofOpenSsl } from '../codes'
 import type { Socket } from './socket'
@@ -68,7 +68,7 @@ export function clientError ({ code, packet, parsed }: Refused): ClientError {
  * number, or what is no record of TLS. */
 export function transportError (code: string): ClientError {
   const name = code === NO_RECORD && hasNewNames ? NO_RECORD_NEW : code
-  const ofTls = /^\d+$/.test(name) ? `${OPENSSL}${ALERTS[Number(name)] ?? 'TLSV1_ALERT'}` : name
+  const ofTls = /^\d+$/.test(name) ? `${OPENSSL}${alertName(Number(name)) ?? 'TLSV1_ALERT'}` : name
   if (ofTls.startsWith(OPENSSL)) return Object.assign(new Error(`TLS failed: ${ofTls}`), { code: ofTls, ...ofOpenSsl(ofTls) })
   const syscall = code === 'EPIPE' ? 'write' : 'read'
   const errno = -(constants.errno as Record<string, number>)[code]!

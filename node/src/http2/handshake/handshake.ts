@@ -1,7 +1,7 @@
 // Failed handshakes, by the error codes of node:tls.
 
 import { HandshakeFailure } from '../../channel/codes'
-import { ALERTS } from '../../errors/failures'
+import { alertName } from '../../errors/failures'
 import type { FailedHandshake } from '../../server/callbacks'
 import { OPENSSL, ofOpenSsl } from '../codes'
 
@@ -21,6 +21,6 @@ const CODES: Record<number, string> = {
 /** The error of `tlsClientError`. */
 export function handshakeError ({ kind, alert, text, error }: FailedHandshake): Error {
   if (error !== undefined) return error
-  const code = kind === HandshakeFailure.Alert ? `${OPENSSL}${ALERTS[alert] ?? 'TLSV1_ALERT'}` : CODES[kind] ?? 'ERR_SSL_HANDSHAKE_FAILURE'
+  const code = kind === HandshakeFailure.Alert ? `${OPENSSL}${alertName(alert) ?? 'TLSV1_ALERT'}` : CODES[kind] ?? 'ERR_SSL_HANDSHAKE_FAILURE'
   return Object.assign(new Error(text), { code, ...ofOpenSsl(code) })
 }
