@@ -104,10 +104,10 @@ fn a_client_without_a_certificate_learns_that_one_is_wanted_over_tcp_and_quic() 
         let last = log.last().unwrap();
         assert!(last.from_loopback, "{protocols:?}");
         assert_eq!(last.quic, protocols == Protocols::H3Only);
-        assert!(
-            matches!(last.failure, HandshakeFailure::Certificate(_)),
-            "{protocols:?} {:?}",
-            last.failure
+        assert_eq!(
+            last.failure,
+            HandshakeFailure::NoCertificate,
+            "{protocols:?}"
         );
     }
     let metrics = serving.running.metrics();
@@ -125,7 +125,12 @@ fn a_client_whose_certificate_is_not_believed_learns_it_over_tcp_and_quic() {
         assert!(sent.contains("the TLS alert "), "{protocols:?} {sent}");
         assert_eq!(error.retry(), Retry::Never, "{protocols:?} {sent}");
     }
-    drop(serving.logged(VERSIONS.len()));
+    let logged = serving.logged(VERSIONS.len());
+    for Logged { failure, quic, .. } in logged.iter() {
+        let is_certificate = matches!(failure, HandshakeFailure::Certificate(_));
+        assert!(is_certificate, "{failure:?}, over QUIC: {quic}");
+    }
+    drop(logged);
     let by = serving.running.metrics().handshakes_failed_by;
     assert_eq!(by, [("certificate", 3)]);
 }
@@ -209,5 +214,30 @@ fn a_client_of_a_version_before_tls_1_2_gets_the_alert_that_says_so() {
         drop(logged);
         let by = serving.running.metrics().handshakes_failed_by;
         assert_eq!(by, [("version", 3)]);
+    }
+}
+
+#[test]
+fn a_client_that_breaks_the_handshake_is_logged_with_what_it_did() {
+    let serving = Serving::start();
+    let finished = [22, 3, 3, 0, 8, 20, 0, 0, 4, 1, 1, 1, 1];
+    let cut_short = [22, 3, 3, 0, 9, 1, 0, 0, 5, 3, 3, 0, 0, 0];
+    let closed = [21, 3, 3, 0, 2, 1, 0];
+    let mut too_long = vec![22, 3, 3, 0x48, 1];
+    too_long.resize(5 + 0x4801, 1);
+    let cases: [(&[u8], &str); 4] = [
+        (&finished, "Unexpected("),
+        (&cut_short, "Malformed("),
+        (&too_long, "TooLong"),
+        (&closed, "Gone"),
+    ];
+    for (index, (bytes, name)) in cases.into_iter().enumerate() {
+        let mut client = TcpStream::connect(serving.running.local_addr()).unwrap();
+        // A server that has refused it resets what still comes.
+        let _ = client.write_all(bytes);
+        let _ = client.shutdown(std::net::Shutdown::Write);
+        let logged = serving.logged(index + 1);
+        let failure = format!("{:?}", logged[index].failure);
+        assert!(failure.starts_with(name), "{failure} is not {name}");
     }
 }

@@ -162,6 +162,20 @@ pub(crate) mod handshake_failure {
     pub(crate) const CLEARTEXT_REQUEST: u32 = 10;
     /// The client's bytes are a CONNECT in cleartext.
     pub(crate) const CLEARTEXT_CONNECT: u32 = 11;
+    /// The client sent no certificate.
+    pub(crate) const NO_CERTIFICATE: u32 = 12;
+    /// No group for the exchange of keys in common.
+    pub(crate) const KEY_EXCHANGE: u32 = 13;
+    /// No signature that the client verifies.
+    pub(crate) const SIGNATURE: u32 = 14;
+    /// A message that is not due.
+    pub(crate) const UNEXPECTED: u32 = 15;
+    /// A message that cannot be read.
+    pub(crate) const MALFORMED: u32 = 16;
+    /// A record or a message that is too long.
+    pub(crate) const TOO_LONG: u32 = 17;
+    /// A record that cannot be decrypted.
+    pub(crate) const UNDECRYPTABLE: u32 = 18;
 }
 /// Codes of submissions, and the words of their entries.
 pub(crate) mod submission {
@@ -453,8 +467,8 @@ pub(crate) mod completion {
     pub(crate) fn unnegotiated(number: u32, serial: u32, connection: u32) -> Entry {
         [30, number, serial, 0, 0, connection, 0, 0]
     }
-    /// A handshake with the server of this number failed; the text is the addresses, a zero, and
-    /// why.
+    /// A handshake with the server of this number failed; the text is the addresses, a zero, why, a
+    /// zero, and the fault of a certificate that is not accepted, as a connection has it.
     /// - `failure`: Which; see `handshake_failure`.
     /// - `alert`: The alert, or the ticket of a refusal of JavaScript's.
     pub(crate) fn handshake_failed(number: u32, failure: u32, alert: u32) -> Entry {

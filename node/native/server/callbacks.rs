@@ -4,7 +4,7 @@
 use super::bridge::ServerBridge;
 use super::broken;
 use super::control;
-use super::described::{described, lengths, places, write_head};
+use super::described::{described, lengths, places, word, write_head};
 use super::secured::choices::kind_of;
 use crate::channel::codes::{completion, completion_flag, http_version};
 use crate::channel::heads::fields::{spelled, with_text};
@@ -97,7 +97,11 @@ impl Callbacks for Server {
     ) {
         let (which, alert) = kind_of(why);
         let entry = completion::handshake_failed(self.number, which, alert);
-        let text = format!("{}\0{why}", places(addresses));
+        let fault = match why {
+            HandshakeFailure::Certificate(fault) => word(fault),
+            _ => "",
+        };
+        let text = format!("{}\0{why}\0{fault}", places(addresses));
         self.server_bridge
             .shared
             .complete(entry, text.as_bytes(), &[]);

@@ -90,7 +90,7 @@ pub(crate) fn lengths(head: &RequestHead) -> u32 {
 }
 
 /// The name of a certificate's fault, as in `node/src/server/tls/clients.ts`, or OpenSSL's code.
-fn word(fault: &CertificateFault) -> &'static str {
+pub(crate) fn word(fault: &CertificateFault) -> &'static str {
     match fault {
         CertificateFault::UnknownIssuer => "issuer",
         CertificateFault::Expired => "expired",

@@ -161,6 +161,20 @@ export const enum HandshakeFailure {
   CleartextRequest = 10,
   /** The client's bytes are a CONNECT in cleartext. */
   CleartextConnect = 11,
+  /** The client sent no certificate. */
+  NoCertificate = 12,
+  /** No group for the exchange of keys in common. */
+  KeyExchange = 13,
+  /** No signature that the client verifies. */
+  Signature = 14,
+  /** A message that is not due. */
+  Unexpected = 15,
+  /** A message that cannot be read. */
+  Malformed = 16,
+  /** A record or a message that is too long. */
+  TooLong = 17,
+  /** A record that cannot be decrypted. */
+  Undecryptable = 18,
 }
 
 /** Codes of submissions. */
@@ -265,7 +279,7 @@ export const enum Completion {
   Goaway = 29,
   /** A connection whose client named no protocol in its TLS handshake; its bytes are the bodies of an exchange. */
   Unnegotiated = 30,
-  /** A handshake with the server of this number failed; the text is the addresses, a zero, and why. */
+  /** A handshake with the server of this number failed; the text is the addresses, a zero, why, a zero, and the fault of a certificate that is not accepted, as a connection has it. */
   HandshakeFailed = 31,
   /** A secret of a TLS session of the server with this number; the text is the addresses, a zero, and the line. */
   Secret = 32,

@@ -17,7 +17,7 @@ import type { Ahead } from './ahead'
 import type { ListenerCallbacks } from './callbacks'
 import { Connection, type Accounts } from './connection'
 import { Exchange } from './exchange'
-import type { Admission } from './tls/clients'
+import { faultCode, type Admission } from './tls/clients'
 
 /** INTERNAL_ERROR of RFC 9113 section 7. */
 export const INTERNAL_ERROR = 2
@@ -140,7 +140,7 @@ export class ServerBridge implements ServerHalf {
         if (code === Completion.Secret) return connection.scope.runInAsyncScope(() => { listener.callbacks.onSecret?.(printed, connection) })
         const [kind, alert] = [completions[at + HandshakeFailedWord.Failure]!, completions[at + HandshakeFailedWord.Alert]!]
         const error = kind === HandshakeFailure.Refused ? listener.refusalOf(alert) : undefined
-        return connection.scope.runInAsyncScope(() => { listener.callbacks.onHandshakeFailed?.({ kind, alert, text: printed, error }, connection) })
+        return connection.scope.runInAsyncScope(() => { listener.callbacks.onHandshakeFailed?.({ kind, alert, text: printed, refusal: faultCode(parts[5] ?? ''), error }, connection) })
       }
       case Completion.ClientHello: {
         const listener = this.listeners.get(number)

@@ -6,8 +6,9 @@ import type { Exchange } from './exchange'
 /** A client's ClientHello: host name and protocols. */
 export interface Hello { ticket: number; servername: string | undefined; protocols: string[] }
 
-/** Why a handshake failed: a number of `node/native/server/bridge.rs`, the client's alert, and words. */
-export interface FailedHandshake { kind: number; alert: number; text: string; error?: Error | undefined }
+/** Why a handshake failed: a number of `node/native/server/bridge.rs`, the client's alert, and words; the code of node:tls for a
+ * certificate that is not accepted. */
+export interface FailedHandshake { kind: number; alert: number; text: string; refusal: string | null; error?: Error | undefined }
 
 /** The callbacks of a server. */
 export interface ListenerCallbacks {

@@ -204,7 +204,8 @@ impl<S: Serve> QuicConnection<S> {
     /// Closes the connection of a client that is not admitted, before any of its requests is read.
     fn admit(&mut self, now: Instant) {
         let quic = &self.session.quic;
-        let is_known = !quic.is_handshaking() || quic.has_0rtt();
+        // One that has failed is not handshaking any more either, and says itself why.
+        let is_known = !quic.is_closed() && (!quic.is_handshaking() || quic.has_0rtt());
         let judge = self
             .info_policy
             .as_ref()
@@ -213,7 +214,7 @@ impl<S: Serve> QuicConnection<S> {
             && let Some(judge) = judge
             && let Err(why) = judge.admit(&certificates_of(quic))
         {
-            self.given_up = Some(HandshakeFailure::Certificate(why.to_string()));
+            self.given_up = Some(HandshakeFailure::of_tls(&why));
             self.info_policy = None;
             self.session
                 .close(now, H3Code::NO_ERROR, "the client is not admitted");

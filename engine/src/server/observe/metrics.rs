@@ -17,8 +17,8 @@ pub struct Metrics {
     pub connections_displaced: u64,
     /// TLS handshakes that failed or took too long.
     pub handshakes_failed: u64,
-    /// Failed handshakes by the reason: `timeout`, `gone`, `not_tls`, `version`, `cipher`, `protocol`,
-    /// `certificate` (none was sent, or none that is trusted), `refused`, `alert` (the client's),
+    /// Failed handshakes by the reason: `timeout`, `gone`, `not_tls`, `version`, `cipher` (no suite, group or
+    /// signature in common), `protocol`, `certificate` (none was sent, or none that is trusted), `refused`, `alert` (the client's),
     /// `proxy_header` (a proxy sent none, or a wrong one) and `other`, as [`HandshakeFailure`](crate::server::HandshakeFailure) has them. Without those that
     /// are zero.
     pub handshakes_failed_by: Vec<(&'static str, u64)>,

@@ -351,7 +351,7 @@ pub enum CertificateFault {
 }
 
 impl CertificateFault {
-    fn of(error: &rustls::Error) -> Self {
+    pub(crate) fn of(error: &rustls::Error) -> Self {
         use CertificateError as Kind;
         let rustls::Error::InvalidCertificate(kind) = error else {
             return Self::Other(error.to_string());

@@ -1,7 +1,7 @@
 // Failed handshakes, by the error codes of node:tls.
 
 import { HandshakeFailure } from '../../channel/codes'
-import { alertName } from '../../errors/failures'
+import { alertName, hasNewNames } from '../../errors/failures'
 import type { FailedHandshake } from '../../server/callbacks'
 import { OPENSSL, ofOpenSsl } from '../codes'
 
@@ -13,8 +13,15 @@ const CODES: Record<number, string> = {
   [HandshakeFailure.CleartextConnect]: 'ERR_SSL_HTTPS_PROXY_REQUEST',
   [HandshakeFailure.Version]: 'ERR_SSL_UNSUPPORTED_PROTOCOL',
   [HandshakeFailure.Cipher]: 'ERR_SSL_NO_SHARED_CIPHER',
+  [HandshakeFailure.KeyExchange]: 'ERR_SSL_NO_SUITABLE_KEY_SHARE',
+  [HandshakeFailure.Signature]: 'ERR_SSL_NO_SUITABLE_SIGNATURE_ALGORITHM',
   [HandshakeFailure.Protocol]: 'ERR_SSL_NO_APPLICATION_PROTOCOL',
-  // Node closes the connection of a client that it does not admit without a word.
+  [HandshakeFailure.Unexpected]: 'ERR_SSL_UNEXPECTED_MESSAGE',
+  [HandshakeFailure.Malformed]: 'ERR_SSL_LENGTH_MISMATCH',
+  [HandshakeFailure.TooLong]: hasNewNames ? 'ERR_SSL_DATA_LENGTH_TOO_LONG' : 'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  [HandshakeFailure.Undecryptable]: 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC',
+  [HandshakeFailure.NoCertificate]: 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE',
+  // Node closes the connection of a client whose certificate it does not trust without a word.
   [HandshakeFailure.Certificate]: 'ECONNRESET'
 }
 

@@ -230,7 +230,10 @@ export class ServerConnections {
 
   onHandshakeFailed (failure: FailedHandshake, connection: Connection): void {
     const { server } = this
-    const [error, socket] = [handshakeError(failure), socketOf(Socket, true, connection)]
+    const error = handshakeError(failure)
+    // Nothing is agreed on, and a listener learns why the client's certificate is not trusted.
+    const unagreed = { encrypted: true, authorized: false, authorizationError: failure.refusal, alpnProtocol: null, servername: null }
+    const socket: Socket = Object.assign(socketOf(Socket, true, connection), unagreed)
     this.reportBare(connection, socket)
     // As with node, the socket is destroyed, and the server's own listener, which emits `clientError`, comes before those of the program.
     socket.destroy(error)

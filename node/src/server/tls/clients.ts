@@ -91,6 +91,11 @@ export class Admission {
 /** OpenSSL's codes for words of the engine's, which has its own for what revocation lists say. */
 const FAULTS: Record<string, string> = { revoked: 'CERT_REVOKED', unlisted: 'UNABLE_TO_GET_CRL' }
 
+/** The code of node:tls for a fault of a client's certificate; null: there is none. */
+export function faultCode (fault: string): string | null {
+  return fault === '' ? null : FAULTS[fault] ?? (/^[A-Z]/.test(fault) ? fault : 'UNSPECIFIED')
+}
+
 /** The result of node:tls's `getPeerCertificate`. */
 type Legacy = Record<string, unknown> & { raw: Buffer; issuerCertificate?: Legacy }
 
@@ -110,7 +115,7 @@ export class TlsClient {
   get error (): string | null {
     if (!this.admission.asks || this.isAuthorized) return null
     if (this.chain.length === 0) return 'UNABLE_TO_GET_ISSUER_CERT'
-    return FAULTS[this.fault] ?? (/^[A-Z]/.test(this.fault) ? this.fault : 'UNSPECIFIED')
+    return faultCode(this.fault)
   }
 
   /** The certificates that it sent, its own first, as far as node can read them: behind its own a client may send any bytes. */

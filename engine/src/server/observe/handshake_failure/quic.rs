@@ -1,7 +1,7 @@
 //! Handshakes over QUIC.
 
 use super::HandshakeFailure;
-use crate::tls::alert_of;
+use crate::tls::{CertificateFault, alert_of};
 use quinn_proto::ConnectionError;
 
 impl HandshakeFailure {
@@ -13,7 +13,8 @@ impl HandshakeFailure {
         match (lost, alert_of(lost)) {
             (ConnectionError::TransportError(error), Some(alert)) => match alert {
                 // RFC 8446 section 6.2: the alerts that a server ends the handshake with.
-                42..=46 | 48 | 51 | 116 => Self::Certificate(error.reason.clone()),
+                116 => Self::NoCertificate,
+                42..=46 | 48 | 51 => Self::Certificate(fault_of(&error.reason, alert)),
                 70 => Self::Version,
                 120 => Self::Protocol,
                 _ => Self::Other(error.to_string()),
@@ -23,5 +24,18 @@ impl HandshakeFailure {
             (ConnectionError::VersionMismatch, _) => Self::Version,
             _ => Self::Gone,
         }
+    }
+}
+
+/// The fault of a client's certificate: quinn-proto hands on the text and the alert of an error of TLS alone.
+fn fault_of(text: &str, alert: u8) -> CertificateFault {
+    #[cfg(feature = "openssl-rules")]
+    if let Some(refusal) = crate::tls::CertificateRefusal::in_text(text) {
+        return CertificateFault::Openssl(refusal);
+    }
+    match alert {
+        44 => CertificateFault::Revoked,
+        48 => CertificateFault::UnknownIssuer,
+        _ => CertificateFault::Other(text.to_owned()),
     }
 }
