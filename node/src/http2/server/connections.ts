@@ -150,6 +150,7 @@ export class ServerConnections {
     const { server } = this
     if (this.dropped.has(exchange.connection)) return
     const socket = this.keep(exchange.connection, upgradeSocket(exchange, true))
+    if (exchange.connection.stream === undefined) this.reportBare(exchange.connection, socket)
     if (!this.isReported(exchange.connection)) this.announce('secureConnection', socket)
     // A listener of the event before may have ended it.
     if (socket.writableEnded || socket.destroyed || server.emit('unknownProtocol', socket)) return

@@ -134,3 +134,18 @@ for (const [kind, [ofNode, ofOurs]] of Object.entries(KINDS)) {
     })
   }
 }
+
+test('a client without ALPN is a connection before it is unknown', async () => {
+  const events = []
+  const server = createSecureServer({ cert, key })
+  for (const event of ['connection', 'unknownProtocol']) server.on(event, socket => { events.push([event, typeof socket.remotePort]) })
+  server.on('unknownProtocol', socket => { socket.destroy() })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const reported = once(server, 'unknownProtocol')
+  const socket = client({ ALPNProtocols: undefined })(server.address().port)
+  await reported
+  assert.deepEqual(events, [['connection', 'number'], ['unknownProtocol', 'number']])
+  socket.destroy()
+  server.compatServer.destroy()
+})
