@@ -2,6 +2,7 @@
 
 import type { EventEmitter } from 'node:events'
 import type { Settings } from 'node:http2'
+import type { BlockList } from 'node:net'
 import type { Engine } from '../../channel/place'
 import type { Limits, Shedding, Timeouts, Windows } from '../../server/bounds'
 import type { ForwardingOptions } from '../../server/forwarded'
@@ -87,6 +88,8 @@ export interface OwnServer extends EventEmitter {
   httpAllowHalfOpen?: boolean
   maxHeadersCount?: number | null
   maxConnections?: number
+  /** Clients that get no connection, from Node.js 22 on. */
+  blockList?: BlockList
   _connections?: number
   _emitCloseIfDrained?: () => void
   close: () => unknown

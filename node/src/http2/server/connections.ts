@@ -72,6 +72,7 @@ export class ServerConnections {
 
   onConnection (connection: Connection): void {
     const { server } = this
+    if (this.isBlocked(connection)) return this.turnAway(connection)
     if (connection.stream === undefined && isBound(server.maxConnections) && (server._connections ?? 0) >= server.maxConnections) return this.drop(connection)
     // As with node, connections that were given are not counted.
     if (connection.stream === undefined) server._connections = (server._connections ?? 0) + 1
@@ -128,12 +129,23 @@ export class ServerConnections {
     this.announce('connection', bare)
   }
 
-  /** As `net.Server` does: emits 'drop' for a connection beyond the limit and closes it. */
-  private drop (connection: Connection): void {
-    const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = connection
+  /** Whether the server's `blockList` has the client. */
+  private isBlocked (connection: Connection): boolean {
+    const { blockList } = this.server
+    if (blockList === undefined || connection.stream !== undefined || connection.remoteAddress === undefined) return false
+    return blockList.check(connection.remoteAddress, connection.remoteFamily === 'IPv6' ? 'ipv6' : 'ipv4')
+  }
+
+  private turnAway (connection: Connection): void {
     this.dropped.add(connection)
     connection.isTurnedAway = true
     connection.abort()
+  }
+
+  /** As `net.Server` does: emits 'drop' for a connection beyond the limit and closes it. */
+  private drop (connection: Connection): void {
+    const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = connection
+    this.turnAway(connection)
     this.server.emit('drop', { localAddress, localPort, localFamily: remoteFamily, remoteAddress, remotePort, remoteFamily })
   }
 
@@ -231,6 +243,7 @@ export class ServerConnections {
 
   onHandshakeFailed (failure: FailedHandshake, connection: Connection): void {
     const { server } = this
+    if (this.isBlocked(connection)) return
     const error = handshakeError(failure)
     // Nothing is agreed on, and a listener learns why the client's certificate is not trusted.
     const unagreed = { encrypted: true, authorized: false, authorizationError: failure.refusal, alpnProtocol: null, servername: null }
