@@ -152,6 +152,19 @@ test('the server is told of a timeout before the program that has set it, and of
   assert.deepEqual(logs[1], logs[0])
 })
 
+test('a socket that is ended behind what is no answer ends its connection', async t => {
+  for (const engine of ['inline', 'threads']) {
+    const server = createServer({ engine, requests: 'http' }, request => {
+      request.on('error', () => {})
+      request.socket.end('no answer')
+    })
+    server.on('clientError', (error, socket) => { socket.destroy() })
+    const client = net.connect(await listening(t, server), '127.0.0.1').on('error', () => {})
+    client.resume().write(`GET / HTTP/1.1\r\n${HOST}\r\n`)
+    await once(client, 'close')
+  }
+})
+
 test('a request whose body is malformed is aborted before its response closes', async t => {
   const logs = []
   for (const server of [http.createServer(), createServer({ requests: 'http' }), createServer({ engine: 'threads', requests: 'http' })]) {

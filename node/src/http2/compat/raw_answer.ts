@@ -143,8 +143,9 @@ export class RawAnswer implements SocketBytes {
     done()
   }
 
-  /** The connection of HTTP/1.1 ends behind it. */
+  /** The connection of HTTP/1.1 ends behind it. What is no whole head answers nothing. */
   private end (): void {
+    if (this.head !== null) return this.exchange.reset(CANCEL)
     this.exchange.end()
     if (this.exchange.version < HttpVersion.Http2) this.socket.$of.shutDown()
   }
