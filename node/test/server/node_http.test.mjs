@@ -165,6 +165,21 @@ test('a socket that is ended behind what is no answer ends its connection', asyn
   }
 })
 
+test('listeners of timeout get an idle connection after its keepAliveTimeout, also where that is longer than headersTimeout', async t => {
+  const server = createServer({ requests: 'http', keepAliveTimeout: 300, headersTimeout: 50, requestTimeout: 100 }, (request, response) => { response.end('ok') })
+  const reported = new Promise(resolve => {
+    server.on('timeout', socket => {
+      resolve('timeout')
+      socket.destroy()
+    })
+  })
+  const client = net.connect(await listening(t, server), '127.0.0.1').on('error', () => {})
+  client.resume().write(`GET / HTTP/1.1\r\n${HOST}\r\n`)
+  const closed = new Promise(resolve => { client.on('close', () => { resolve('close') }) })
+  assert.equal(await Promise.race([reported, closed]), 'timeout')
+  await closed
+})
+
 test('a request whose body is malformed is aborted before its response closes', async t => {
   const logs = []
   for (const server of [http.createServer(), createServer({ requests: 'http' }), createServer({ engine: 'threads', requests: 'http' })]) {

@@ -39,8 +39,9 @@ export function http1Timeouts (server: OwnServer, options: CompatServerOptions):
   const { httpAllowHalfOpen, keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = server
   const head = headTimeout(server)
   const patience = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : Math.max(wholeMs(Number(keepAliveTimeout) + Number(keepAliveTimeoutBuffer)), 1)
-  // Listeners of `timeout` get a connection without a request, and decide.
-  const idle = server.listenerCount('timeout') > 0 && patience !== undefined && patience > 0 ? head : patience
+  // Listeners of `timeout` get a connection without a request, and decide: one that they leave open has as long as a head may take.
+  const isAsked = server.listenerCount('timeout') > 0 && patience !== undefined && patience > 0
+  const idle = !isAsked ? patience : head === undefined || head === 0 ? head : wholeMs(patience + head)
   return {
     ...(head === undefined ? {} : { head, firstRequest: head }),
     ...(idle === undefined ? {} : { idle }),
