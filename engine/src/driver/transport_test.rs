@@ -3,6 +3,8 @@
 use super::tls::{COLD_AFTER, SMALL_RECORD_BYTES};
 use super::*;
 use crate::tls::Tls as TlsSettings;
+use crate::tunnel::upgrade::Upgraded;
+use bytes::Bytes;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConnection};
 use std::future::poll_fn;
@@ -349,6 +351,28 @@ async fn an_end_of_file_without_close_notify_is_ragged_and_cleartext_has_none() 
             .unwrap();
     }
     assert_eq!(ended, Some(TransportEnd::Ragged));
+}
+
+#[tokio::test]
+async fn bytes_of_a_tunnel_in_front_of_a_bad_record_are_read_before_its_error() {
+    let mut pair = tls_pair(1 << 20);
+    shake_hands(&mut pair).await;
+    let mut bytes = outbox(b"bytes");
+    poll_fn(|cx| pair.server.poll_write(cx, &mut bytes, Instant::now()))
+        .await
+        .unwrap();
+    // Both records come in one read.
+    let bad_record = [&[23, 3, 3, 0, 32][..], &[0; 32]].concat();
+    let socket = &mut pair.server.socket.socket;
+    socket.write_all(&bad_record).await.unwrap();
+    let mut tunnel = Upgraded::new(pair.client, &Bytes::new());
+    let mut received = [0; 16];
+    assert_eq!(tunnel.read(&mut received).await.unwrap(), 5);
+    assert_eq!(&received[..5], b"bytes");
+    for _ in 0..2 {
+        let error = tunnel.read(&mut received).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    }
 }
 
 #[tokio::test]

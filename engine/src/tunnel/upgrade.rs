@@ -15,6 +15,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use http::Request;
 use std::fmt;
 use std::io;
+use std::mem;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -81,7 +82,7 @@ impl Upgraded {
         Self(Box::pin(Tunnel {
             transport,
             unread: BytesMut::from(&rest[..]),
-            ended: false,
+            end: None,
             outbox: Outbox::new(),
         }))
     }
@@ -142,7 +143,8 @@ struct Tunnel<S> {
     transport: Transport<S>,
     /// Read, but not yet taken.
     unread: BytesMut,
-    ended: bool,
+    /// The peer's end, behind the bytes that are unread.
+    end: Option<io::Result<()>>,
     outbox: Outbox,
 }
 
@@ -153,21 +155,30 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Tunnel<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        while this.unread.is_empty() && !this.ended {
+        while this.unread.is_empty() {
+            match &mut this.end {
+                None => {}
+                Some(Ok(())) => return Poll::Ready(Ok(())),
+                Some(Err(error)) => {
+                    let again = error.kind().into();
+                    return Poll::Ready(Err(mem::replace(error, again)));
+                }
+            }
             let Self {
                 transport, unread, ..
             } = this;
-            let end = ready!(crate::driver::read_buffer::with_read_buffer(|scratch| {
+            // Bytes may come with the end: a bad record behind good ones.
+            this.end = match ready!(crate::driver::read_buffer::with_read_buffer(|scratch| {
                 transport.poll_read(cx, scratch, &mut |bytes| unread.extend_from_slice(bytes))
-            }))?;
-            match end {
-                None => {}
-                Some(TransportEnd::InOrder) => this.ended = true,
+            })) {
+                Ok(None) => None,
+                Ok(Some(TransportEnd::InOrder)) => Some(Ok(())),
                 // A protocol whose end is that of its connection must not take this for one.
-                Some(TransportEnd::Ragged | TransportEnd::Failed) => {
-                    return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+                Ok(Some(TransportEnd::Ragged | TransportEnd::Failed)) => {
+                    Some(Err(io::ErrorKind::UnexpectedEof.into()))
                 }
-            }
+                Err(error) => Some(Err(error)),
+            };
         }
         let length = this.unread.len().min(buffer.remaining());
         buffer.put_slice(&this.unread[..length]);
@@ -198,7 +209,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Tunnel<S> {
             // As a write of a socket of TCP: what it says it took is with the system, and leaves although the tunnel is
             // dropped next.
             Poll::Pending if this.transport.is_cleartext() => {
-                let refused = std::mem::take(&mut this.outbox).len();
+                let refused = mem::take(&mut this.outbox).len();
                 match length - refused {
                     0 => Poll::Pending,
                     taken => Poll::Ready(Ok(taken)),
