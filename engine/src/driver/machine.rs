@@ -116,6 +116,10 @@ impl Machine {
             other => other.reset(now, stream, code),
         }
     }
+    /// Server: whether the connection leaves HTTP with this exchange next; HTTP/1.1's alone.
+    pub(crate) fn leaves_with(&self, stream: StreamId) -> bool {
+        matches!(self, Self::H1(conn) if conn.leaves_with(stream))
+    }
     /// Closes at once, behind what was given of the bodies; see [`reset_behind_body`](Self::reset_behind_body).
     pub(crate) fn abort_behind_bodies(&mut self, now: Instant, code: H2Code) {
         match self {

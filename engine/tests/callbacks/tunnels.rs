@@ -55,6 +55,27 @@ fn a_connection_that_leaves_http_is_its_exchanges_bytes() {
 }
 
 #[test]
+fn what_was_sent_before_a_reset_of_the_same_turn_leaves_a_connection_that_leaves_http() {
+    let server = TestServer::new(|commands, handle, path| {
+        leaves(commands, handle, path);
+        commands.send(
+            handle,
+            Bytes::from(vec![b'x'; UNREAD_BODY_BYTES_MAX]),
+            false,
+        );
+        commands.send(handle, Bytes::from("last"), false);
+        commands.reset(handle, H2Code::CANCEL);
+    });
+    let mut peer = Peer::connect(server.address);
+    peer.sends(UPGRADE);
+    let head = peer.receives_until("\r\n\r\n");
+    let text = head + &peer.receives_to_the_end();
+    let bytes = text.split_once("\r\n\r\n").unwrap().1;
+    assert_eq!(bytes.len(), UNREAD_BODY_BYTES_MAX + "last".len());
+    assert!(bytes.ends_with("last"));
+}
+
+#[test]
 fn a_2xx_to_connect_says_no_length() {
     let server = TestServer::new(|commands, handle, _| {
         let answer = Answer {

@@ -92,6 +92,13 @@ impl Conn {
         Some((head, version, len))
     }
 
+    /// Server: whether the connection leaves HTTP with this exchange, and nothing is waited for: `Upgraded` follows.
+    pub fn leaves_with(&self, stream: StreamId) -> bool {
+        let is_due = |front: &Exchange| {
+            front.id == stream && front.sending == Sending::Switch && front.received
+        };
+        self.closed.is_none() && (self.switched || self.exchanges.front().is_some_and(is_due))
+    }
     /// Server: the bytes so far behind a request that may leave HTTP (an upgrade, or CONNECT) and is not
     /// answered. Where it leaves, they are the first of what comes behind HTTP; otherwise they are another request.
     pub fn upgrade_head(&self) -> &[u8] {

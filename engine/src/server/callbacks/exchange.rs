@@ -34,6 +34,8 @@ pub(in crate::server) struct CallbackExchange<A: Callbacks> {
     waiting: VecDeque<Bytes>,
     /// How our side ends, once nothing waits.
     finish: Option<Finish>,
+    /// The owner of the callbacks has reset it while the connection was about to leave HTTP with it.
+    reset: Option<H2Code>,
     /// Its timeline, where timelines are kept.
     pub(super) timeline: Option<Box<ExchangeTimeline>>,
 }
@@ -61,6 +63,7 @@ impl<A: Callbacks> CallbackExchange<A> {
             whole: false,
             waiting: VecDeque::new(),
             finish: None,
+            reset: None,
             timeline: None,
         }
     }
@@ -182,10 +185,26 @@ impl<A: Callbacks> CallbackExchange<A> {
         });
         self.pump(turn)
     }
-    /// Takes the bytes that wait for the connection to leave HTTP, and whether our side ends behind
-    /// them.
-    pub(super) fn take_waiting(&mut self) -> (VecDeque<Bytes>, bool) {
-        (mem::take(&mut self.waiting), self.finish.take().is_some())
+    /// Resets it behind what waits. False: the connection leaves HTTP with it, and its tunnel sends that first.
+    pub(super) fn reset(&mut self, turn: &mut Turn<'_>, code: H2Code) -> bool {
+        let stream = self.handle.stream();
+        if self.send == SendSide::Leaving && turn.machine.leaves_with(stream) {
+            self.finish.get_or_insert(Finish::Plain);
+            self.reset.get_or_insert(code);
+            return false;
+        }
+        self.give_all(turn);
+        turn.machine.reset_behind_body(turn.now, stream, code);
+        true
+    }
+    /// Takes the bytes that wait for the connection to leave HTTP, whether our side ends behind them, and the code
+    /// where it was reset.
+    pub(super) fn take_waiting(&mut self) -> (VecDeque<Bytes>, bool, Option<H2Code>) {
+        (
+            mem::take(&mut self.waiting),
+            self.finish.take().is_some(),
+            self.reset,
+        )
     }
     /// Before a reset: the machine gets all that waits, room or not, because what the windows let go of it still goes.
     pub(super) fn give_all(&mut self, turn: &mut Turn<'_>) {

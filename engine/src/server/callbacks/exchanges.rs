@@ -314,13 +314,12 @@ impl<A: Callbacks> CallbackExchanges<A> {
             return;
         };
         if let Command::Reset(_, code) = cmd {
-            if let Some(Some(entry)) = self.entries.get_mut(slot) {
-                entry.give_all(turn);
+            let entry = self.entries.get_mut(slot).and_then(Option::as_mut);
+            if entry.is_some_and(|entry| entry.reset(turn, code)) {
+                let by_peer = false;
+                self.end(turn, slot, Ended::Reset { code, by_peer });
             }
-            turn.machine
-                .reset_behind_body(turn.now, handle.stream(), code);
-            let by_peer = false;
-            return self.end(turn, slot, Ended::Reset { code, by_peer });
+            return;
         }
         let taken = Rc::clone(&self.taken);
         self.update(turn, slot, |entry, turn| match cmd {

@@ -16,10 +16,10 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use trunkline_core::error::H2Code;
-use trunkline_core::limits::UNREAD_BODY_BYTES_MAX;
+use trunkline_core::limits::{LEFT_TUNNEL_TIME_MAX, UNREAD_BODY_BYTES_MAX};
 
 /// Bytes of one write. A peer makes progress when it has taken them: the more, the faster it must
 /// be.
@@ -28,9 +28,6 @@ const WRITE_BYTES_MAX: usize = 16 * 1024;
 const READ_BYTES_MAX: usize = 32 * 1024;
 /// Reads of one turn, before others on the thread get theirs.
 const READS_PER_TURN_MAX: u32 = 8;
-/// How long bytes that were written before a reset by the owner of the callbacks may wait for a peer that takes
-/// none: as the client's tunnels have it.
-const LEAVING: Duration = Duration::from_secs(1);
 
 /// The task of a connection that left HTTP, to its end.
 pub(in crate::server) struct CallbackTunnel<A: Callbacks> {
@@ -50,17 +47,24 @@ pub(in crate::server) struct CallbackTunnel<A: Callbacks> {
     finishing: bool,
     read_ended: bool,
     write_ended: bool,
-    /// The transport takes nothing more; what came before is read, then the tunnel is reset.
-    write_failed: bool,
+    /// The transport fails; where it takes nothing more, what came before is read, then the tunnel is reset.
+    failure: Option<io::Error>,
     /// The owner of the callbacks has reset it with this code: it is over when what was written before is with the
-    /// system, or at the end of this time.
-    leaving: Option<(H2Code, Pin<Box<Sleep>>)>,
+    /// system, or at the end of this time, of [`LEFT_TUNNEL_TIME_MAX`].
+    leaving: Option<Leaving>,
     /// A peer that takes nothing of what waits is given up.
     stall: Option<TunnelStall>,
     /// When to judge that next.
     judge_at: Alarm,
     /// The server counts it as open, and stops it.
     _entry: OpenEntry,
+}
+
+/// A reset by the owner of the callbacks, and when it takes place at the latest.
+type Leaving = (H2Code, Pin<Box<Sleep>>);
+
+fn leaving(code: H2Code) -> Leaving {
+    (code, Box::pin(timer::sleep(LEFT_TUNNEL_TIME_MAX)))
 }
 
 /// It is over, and why.
@@ -76,7 +80,7 @@ impl<A: Callbacks> CallbackTunnel<A> {
         commands: ConnectionHandle,
         signals: Arc<Signals>,
     ) -> Self {
-        let (waiting, finishing) = entry.take_waiting();
+        let (waiting, finishing, reset) = entry.take_waiting();
         Self {
             callbacks,
             connection,
@@ -91,8 +95,8 @@ impl<A: Callbacks> CallbackTunnel<A> {
             finishing,
             read_ended: false,
             write_ended: false,
-            write_failed: false,
-            leaving: None,
+            failure: None,
+            leaving: reset.map(leaving),
             stall: left.stall,
             judge_at: Alarm::default(),
             _entry: left.entry,
@@ -126,8 +130,7 @@ impl<A: Callbacks> CallbackTunnel<A> {
                 }
                 Command::Reset(handle, code) if handle == self.handle => {
                     // Bytes behind its own reset are not of this exchange.
-                    let until = Box::pin(timer::sleep(LEAVING));
-                    self.leaving.get_or_insert((code, until));
+                    self.leaving.get_or_insert_with(|| leaving(code));
                     self.finishing = true;
                 }
                 Command::Abort(code) => return Err((code, false)),
@@ -150,13 +153,16 @@ impl<A: Callbacks> CallbackTunnel<A> {
             }
             let mut unfilled = ReadBuf::uninit(buffer.spare_capacity_mut());
             let length = match Pin::new(&mut self.bytes).poll_read(cx, &mut unfilled) {
-                Poll::Pending if self.write_failed => return Err((H2Code::CANCEL, true)),
+                Poll::Pending if self.failure.is_some() => return Err((H2Code::CANCEL, true)),
                 Poll::Pending => return Ok(false),
-                Poll::Ready(Err(_)) => return Err((H2Code::CANCEL, true)),
+                Poll::Ready(Err(error)) => {
+                    self.failure.get_or_insert(error);
+                    return Err((H2Code::CANCEL, true));
+                }
                 Poll::Ready(Ok(())) => unfilled.filled().len(),
             };
             let data = Bytes::copy_from_slice(unfilled.filled());
-            if length == 0 && self.write_failed {
+            if length == 0 && self.failure.is_some() {
                 return Err((H2Code::CANCEL, true));
             }
             self.read_ended = length == 0;
@@ -192,26 +198,32 @@ impl<A: Callbacks> CallbackTunnel<A> {
         }
         Poll::Ready(Ok(()))
     }
-    /// Sends what was written before the reset, and then the end of the stream. Bytes of the peer that
-    /// are never read would have the system send a reset in place of that end: those that are there are
-    /// read and dropped, as many as a turn reads.
+    /// Sends what was written before the reset, and then the end of the stream. What the peer sends is dropped: bytes
+    /// that were never read would have the system send a reset in place of that end, and a peer whose own bytes are not
+    /// read may not read ours.
     fn leave(&mut self, cx: &mut Context<'_>) -> Result<bool, (H2Code, bool)> {
-        let is_written = self.write_failed || self.write(cx).is_ready();
+        let is_written = self.failure.is_some() || self.write(cx).is_ready();
+        let more = self.drop_received(cx);
         let Some((code, until)) = &mut self.leaving else {
-            return Ok(false);
+            return Ok(more);
         };
-        if !is_written && until.as_mut().poll(cx).is_pending() {
-            return Ok(false);
+        if is_written || until.as_mut().poll(cx).is_ready() {
+            return Err((*code, false));
         }
+        self.judge_stall(cx)?;
+        Ok(more)
+    }
+    /// Reads and drops what is there, as much as a turn reads; true: there may be more.
+    fn drop_received(&mut self, cx: &mut Context<'_>) -> bool {
         let mut dropped = [0; WRITE_BYTES_MAX];
         for _ in 0..READS_PER_TURN_MAX {
             let mut buffer = ReadBuf::new(&mut dropped);
             match Pin::new(&mut self.bytes).poll_read(cx, &mut buffer) {
                 Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
-                _ => break,
+                _ => return false,
             }
         }
-        Err((*code, false))
+        true
     }
     fn turn(&mut self, cx: &mut Context<'_>) -> Result<bool, (H2Code, bool)> {
         self.run()?;
@@ -219,7 +231,7 @@ impl<A: Callbacks> CallbackTunnel<A> {
             return self.leave(cx);
         }
         let more = self.read(cx)?;
-        if self.write_failed {
+        if self.failure.is_some() {
             return Ok(more);
         }
         match self.write(cx) {
@@ -229,10 +241,12 @@ impl<A: Callbacks> CallbackTunnel<A> {
                 }
                 self.judge_at = Alarm::default();
             }
-            Poll::Ready(Err(_)) if self.read_ended => return Err((H2Code::CANCEL, true)),
-            Poll::Ready(Err(_)) => {
+            Poll::Ready(Err(error)) => {
+                self.failure = Some(error);
+                if self.read_ended {
+                    return Err((H2Code::CANCEL, true));
+                }
                 // Bytes that the peer sent before are still read.
-                self.write_failed = true;
                 self.waiting.clear();
                 return Ok(true);
             }
@@ -260,6 +274,9 @@ impl<A: Callbacks> CallbackTunnel<A> {
     }
     fn end(&mut self, how: Ended) {
         self.commands.close();
+        if let (Some(error), Some(connection)) = (&self.failure, &self.connection) {
+            self.callbacks.failed(connection, error);
+        }
         if let Some(exchange) = self.exchange.take() {
             self.callbacks.ended(exchange, how);
         }
