@@ -476,6 +476,7 @@ export const differences = {
     'response: HTTP/1.0: *': { reason: HTTP_1_0_LENGTH, of: ['client: '], programs: 146 },
     'heads: early hints, *': { reason: HINTS, of: ['client: '], programs: 9, lines: [20, 22] },
     'raw: *': { reason: 'an answer that is written by hand to a socket is framed by the server', of: ['client: '], programs: 12 },
+    'tunnel_clients: *, a text was sent, reset, *': { reason: 'a socket whose client resets it has the error of that, as on newer lines of Node.js', of: ['server: '], programs: 4, lines: [20, 22] },
     'response: early hints that cannot be': [HINTS, 20, 22],
     'response: information of each status': ['an interim head whose status has no name has no reason phrase', 24, 26],
     'cuts: a body that is cut, its client ends behind the answer': 'a request that has its answer gets no second one, for the rest of its body',
@@ -701,10 +702,11 @@ const UNHEARD = 'a connection of HTTP/1.1 for which a server has no listener end
 /** Reasons of the programs over TLS: those of cleartext without the ones that do not apply, and one more. */
 const OVER_TLS = {
   ...without([
-    'request: a high-water mark', 'response: a second end', 'sequences: *: end*, then write*', 'sequences: *: end*, then end with a *',
+    'tunnel_clients: *, a text was sent, reset, *', 'request: a high-water mark', 'response: a second end', 'sequences: *: end*, then write*', 'sequences: *: end*, then end with a *',
     'sequences: *: end*, then write with a callback'
   ]),
-  'response: state of a response without a body': 'writableLength counts what waits behind the connection'
+  'response: state of a response without a body': 'writableLength counts what waits behind the connection',
+  'tunnels: *': { reason: 'what was written to the socket of an upgrade or a CONNECT under TLS leaves although it is destroyed next, as in cleartext', of: ['client: '], programs: 120 }
 }
 /** A server of node:http2 on Node.js 20 and 22 has none of the time limits of node:http, and keeps what it should close. */
 const KEPT = 'connections of HTTP/1.1 end when they are due also beside allowHTTP1, as on newer lines of Node.js'

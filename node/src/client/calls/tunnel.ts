@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { Duplex } from 'node:stream'
 import { Fifo } from '../../fifo'
 import { SocketError } from '../../errors'
+import { Timer } from '../../http2/callbacks/timer'
 import type { Connection } from '../connect/connection'
 import type { Bridge } from '../../channel/ring'
 
@@ -36,6 +37,14 @@ export class Tunnel extends Duplex {
 
   protected readonly connection: Connection
 
+  private timer: Timer | undefined
+  /** The time of `setTimeout`, ms. */
+  timeout: number | undefined
+  bytesRead = 0
+  bytesWritten = 0
+  readonly connecting = false
+  readonly pending = false
+
   constructor (private readonly bridge: Bridge, private readonly under: Under) {
     super({ allowHalfOpen: false, autoDestroy: true })
     this.connection = under.connection
@@ -48,6 +57,8 @@ export class Tunnel extends Duplex {
 
   arrive (chunk: Buffer): void {
     if (this.destroyed) return
+    this.timer?.refresh()
+    this.bytesRead += chunk.length
     this.held.push(chunk)
     if (this.isWanted) this.pour()
   }
@@ -67,6 +78,7 @@ export class Tunnel extends Duplex {
   }
 
   onRoom (bytes: number): void {
+    this.timer?.refresh()
     this.ahead -= bytes
     if (this.ahead <= 0) this.leave?.()
     if (this.ahead <= AHEAD_BYTES_MAX) this.rouse()
@@ -99,10 +111,23 @@ export class Tunnel extends Duplex {
 
   override _write (chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
     if (this.under.number === 0) return done(new SocketError('other side closed'))
-    this.ahead += chunk.length
-    this.bridge.piece(this.under.number, chunk)
+    this.send(chunk)
     if (this.ahead > AHEAD_BYTES_MAX) this.waiting = done
     else done()
+  }
+
+  private send (chunk: Buffer): void {
+    this.timer?.refresh()
+    this.ahead += chunk.length
+    this.bytesWritten += chunk.length
+    this.bridge.piece(this.under.number, chunk)
+  }
+
+  /** Sends what waits behind a write that is under way: a socket of the system has taken it by now, and it leaves. */
+  private sendWaiting (): void {
+    const state = this._writableState as unknown as { corked: number; getBuffer: () => { chunk: Buffer }[] }
+    if (state.corked > 0) return
+    for (const { chunk } of state.getBuffer()) this.send(chunk)
   }
 
   override _final (done: () => void): void {
@@ -113,12 +138,15 @@ export class Tunnel extends Duplex {
   override _destroy (error: Error | null, done: (error: Error | null) => void): void {
     const reason = error ?? new SocketError('closed')
     this.ref()
+    this.timer?.stop()
     this.held = new Fifo()
     if (this.under.number !== 0) {
+      this.sendWaiting()
       if (this.ahead > 0) this.linger(reason)
       else this.under.release(reason)
     }
-    this.rouse(reason)
+    // The writer has no error of a socket that was closed without one: its bytes leave.
+    this.rouse(error ?? undefined)
     done(error)
   }
 
@@ -158,9 +186,28 @@ export class Tunnel extends Duplex {
     return this
   }
 
+  /** Emits `timeout` where nothing has come or gone for `time` ms; 0: never. */
+  setTimeout (time: number, listener?: () => void): this {
+    if (this.destroyed) return this
+    this.timer = Timer.set(this.timer, time, listener, this, () => { this.emit('timeout') })
+    this.timeout = time
+    return this
+  }
+
+  /** Ends, and is destroyed when what was written has gone. */
+  destroySoon (): void {
+    if (this.writable) this.end()
+    if (this.writableFinished) this.destroy()
+    else this.once('finish', () => { this.destroy() })
+  }
+
+  get readyState (): string {
+    if (this.readable) return this.writable ? 'open' : 'readOnly'
+    return this.writable ? 'writeOnly' : 'closed'
+  }
+  get bufferSize (): number { return this.writableLength }
   setNoDelay (): this { return this }
   setKeepAlive (): this { return this }
-  setTimeout (): this { return this }
   address (): object { return this.connection.address() }
   get remoteAddress (): string | undefined { return this.connection.remoteAddress }
   get remotePort (): number | undefined { return this.connection.remotePort }

@@ -130,9 +130,12 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   /** As on one of the system what was written leaves, and an end follows it. */
   leave (): void {
     const { exchange } = this
-    if (exchange.version < HttpVersion.Http2 || !exchange.headSent || exchange.done || exchange.closed) return exchange.reset(CANCEL)
+    const leaves = exchange.version >= HttpVersion.Http2 || this.endsConnection
+    if (!leaves || !exchange.headSent || exchange.done || exchange.closed) return exchange.reset(CANCEL)
     exchange.end()
     exchange.decline()
+    // A refusal without a length ends with its connection: what the engine frames it by must be whole.
+    if (this.endsConnection) exchange.connection.shutDown()
   }
 
   $onData (chunk: Buffer): void {
@@ -163,7 +166,9 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
     if (this.exchange.hasRoom) for (const done of this.waiting.splice(0)) done()
   }
   $onClosed (_code?: number): void {
-    this.socket.$gone()
+    // An end in order alone is reported as one.
+    if (this.socket.$hasFailed) this.socket.destroy()
+    else this.socket.$gone()
     this.bodyInFront?.onCut()
     // Destroyed before: only the writers get the error.
     for (const done of this.waiting.splice(0)) apart(() => { done(aborted()) })

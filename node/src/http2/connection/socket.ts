@@ -43,6 +43,8 @@ export class Socket extends Duplex {
   $newestResponse: object | null = null
   /** The error of its transport, with which it is destroyed. */
   $failure: Error | null = null
+  /** Its transport has failed, whether a listener gets the error or not. */
+  $hasFailed = false
   /** `close` was emitted, or is emitted now. */
   private $isOver = false
   /** The calls of `$whenClosed` that wait. */
@@ -122,8 +124,18 @@ export class Socket extends Duplex {
   $carry (bytes: SocketBytes): void {
     this.$bytes = bytes
     this.$endsBefore = this.$ends
-    this.$ends = () => { bytes.leave() }
+    this.$ends = () => {
+      this.giveWaiting(bytes)
+      bytes.leave()
+    }
     if (this.$wantsBytes) bytes.read()
+  }
+
+  /** Gives what waits behind a write that is under way: a socket of the system has taken it by now, and it leaves. */
+  private giveWaiting (bytes: SocketBytes): void {
+    const state = this._writableState as unknown as { corked: number; getBuffer: () => { chunk: Buffer }[] }
+    if (state.corked > 0) return
+    for (const { chunk } of state.getBuffer()) bytes.write(chunk, () => {})
   }
 
   /** Ends what `carry` began: its bytes belong to the engine again. */

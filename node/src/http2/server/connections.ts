@@ -210,6 +210,7 @@ export class ServerConnections {
     }
     // Its requests first get what came for them. Sockets of HTTP/1.1 have a listener, which emits `clientError`; one that a
     // listener of `upgrade` got may have none, and an error would end the process.
+    socket.$hasFailed = true
     if (socket.listenerCount('error') > 0) socket.$failure = error
   }
 

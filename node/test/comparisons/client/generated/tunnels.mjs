@@ -128,6 +128,41 @@ async function handle (module, stage, { face, version, kind, listens, take }) {
   stage.log('socket')('close')
 }
 
+const PIECE = Buffer.alloc(100_000)
+const WRITES = { 'a text': ['hello'], 'a text in pieces': ['hel', 'lo'], 'large pieces': Array(8).fill(PIECE) }
+/** Ends of a socket in the turn in which it was written to. */
+const LEAVES = {
+  'destroys it': socket => { socket.destroy() },
+  'destroys it with an error': socket => { socket.destroy(new Error('over')) },
+  'ends and destroys it': socket => { socket.end(); socket.destroy() },
+  'destroys it soon': socket => { socket.destroySoon() }
+}
+
+/** Logs the bytes that a server receives of a socket that its client leaves. */
+async function leave (module, stage, { face, kind, pieces, leaves }) {
+  for (const side of ['client', 'server']) stage.log(side)
+  let over
+  const isOver = new Promise(resolve => { over = resolve })
+  const origin = await serve(stage, 'h1', face, (socket, of) => {
+    let length = 0
+    socket.on('data', piece => { length += piece.length })
+    socket.on('end', () => { socket.end() })
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      stage.log('server')('got', length)
+      over()
+    })
+    open(socket, of)
+  })
+  const dispatcher = stage.own(MAKE[kind](module, origin))
+  const { socket } = await dispatcher[face]({ origin, path: face === 'upgrade' ? '/' : 'localhost:1', protocol: 'echo' })
+  socket.on('error', error => { stage.log('client')('error', known(error)) })
+  socket.on('close', hadError => { stage.log('client')('close', hadError) })
+  for (const piece of pieces) socket.write(piece)
+  leaves(socket)
+  await Promise.all([closing(socket), isOver])
+}
+
 const programs = {}
 for (const face of Object.keys(HEADS)) {
   for (const version of Object.keys(VERSIONS)) {
@@ -136,6 +171,10 @@ for (const face of Object.keys(HEADS)) {
       const base = { face, version, kind }
       const add = (label, cell) => { programs[`${name}: ${label}`] = (module, stage) => run(module, stage, { ...base, ...cell }) }
       const ends = CLIENTS['writes and ends']
+      for (const [written, pieces] of Object.entries(WRITES)) {
+        // Under TLS what leaves of undici's socket is a matter of the moment.
+        if (version === 'h1') for (const [way, leaves] of Object.entries(LEAVES)) programs[`${name}: writes ${written} and ${way}`] = (module, stage) => leave(module, stage, { face, kind, pieces, leaves })
+      }
       for (const [use, uses] of Object.entries(CLIENTS)) add(`an echo, ${use}`, { talk: echo, use: uses })
       // Whether bytes arrive that cross the end of the other side is chance.
       for (const server of Object.keys(SERVERS).filter(one => !['an echo', 'no head', 'an end at once'].includes(one))) add(server, { talk: SERVERS[server], use: ends })

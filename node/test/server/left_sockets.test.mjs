@@ -1,0 +1,73 @@
+// Sockets of upgrades, of CONNECT and of refusals that their program destroys in the turn in which it writes to them: what was
+// written leaves, and an end follows it.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import net from 'node:net'
+import test from 'node:test'
+import tls from 'node:tls'
+import { createSecureServer, createServer } from 'trunkline'
+import { cert, key } from '../support/certificates/certificate.mjs'
+
+const ASKED = {
+  upgrade: ['GET /a HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: tea\r\n\r\n', 'HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: tea\r\n\r\n'],
+  connect: ['CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n', 'HTTP/1.1 200 Established\r\n\r\n']
+}
+/** More than the engine takes at once. */
+const PIECES = 8
+const PIECE = Buffer.alloc(100_000, 'x')
+const LEFT = {
+  destroy: socket => { socket.destroy() },
+  'destroy behind end': socket => { socket.end(); socket.destroy() },
+  destroySoon: socket => { socket.destroySoon() }
+}
+
+async function started (t, isSecure) {
+  const server = isSecure ? createSecureServer({ cert, key, allowHTTP1: true }) : createServer()
+  t.after(() => { server.close() })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+for (const isSecure of [false, true]) {
+  const below = isSecure ? ' under TLS' : ''
+  for (const [event, [text, head]] of Object.entries(ASKED)) {
+    for (const [way, leave] of Object.entries(LEFT)) {
+      test(`all that was written to the socket of ${event}${below} arrives although ${way} follows in the same turn`, async t => {
+        const server = await started(t, isSecure)
+        server.on(event, (request, socket) => {
+          socket.on('error', () => {})
+          socket.write(head)
+          for (let piece = 0; piece < PIECES; piece++) socket.write(PIECE)
+          leave(socket)
+        })
+        const { port } = server.address()
+        const client = isSecure ? tls.connect({ port, host: '127.0.0.1', servername: 'localhost', ca: cert }) : net.connect(port, '127.0.0.1')
+        t.after(() => { client.destroy() })
+        client.write(text)
+        let length = 0
+        client.on('data', piece => { length += piece.length })
+        await once(client, 'end')
+        assert.equal(length, head.length + PIECES * PIECE.length)
+      })
+    }
+  }
+}
+
+for (const refusal of ['HTTP/1.1 401 Unauthorized\r\n\r\n', 'HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\nwho are you?']) {
+  test(`a refusal behind which the socket is destroyed is whole for its client: ${JSON.stringify(refusal)}`, async t => {
+    const server = await started(t, false)
+    server.on('upgrade', (request, socket) => {
+      socket.write(refusal)
+      socket.destroy()
+    })
+    const asked = http.get({ port: server.address().port, host: '127.0.0.1', headers: { connection: 'Upgrade', upgrade: 'websocket' } })
+    const [response] = await once(asked, 'response')
+    assert.equal(response.statusCode, 401)
+    let body = ''
+    for await (const piece of response) body += piece
+    assert.equal(body, refusal.split('\r\n\r\n')[1])
+    assert.equal(response.complete, true)
+  })
+}
