@@ -1,5 +1,5 @@
 // Sockets of upgrades, of CONNECT and of refusals that their program destroys in the turn in which it writes to them: what was
-// written leaves, and an end follows it.
+// written leaves, and an end follows it. And those that their client resets.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -69,5 +69,26 @@ for (const refusal of ['HTTP/1.1 401 Unauthorized\r\n\r\n', 'HTTP/1.1 401 Unauth
     for await (const piece of response) body += piece
     assert.equal(body, refusal.split('\r\n\r\n')[1])
     assert.equal(response.complete, true)
+  })
+}
+
+for (const listens of [true, false]) {
+  test(`the socket of an upgrade whose client resets it has no end in order, ${listens ? 'and the error of that' : 'and closes where nothing listens to errors'}`, async t => {
+    const server = await started(t, false)
+    const seen = []
+    const over = new Promise(resolve => {
+      server.on('upgrade', (request, socket) => {
+        if (listens) socket.on('error', error => { seen.push(error.code) })
+        socket.on('end', () => { seen.push('end') })
+        socket.on('close', () => { resolve() })
+        socket.resume().write(ASKED.upgrade[1])
+      })
+    })
+    const client = net.connect(server.address().port, '127.0.0.1')
+    client.write(ASKED.upgrade[0])
+    await once(client, 'data')
+    client.resetAndDestroy()
+    await over
+    assert.deepEqual(seen, listens ? ['ECONNRESET'] : [])
   })
 }
