@@ -67,6 +67,7 @@ export interface Http2ServerResponse extends Stream {}
 export class Http2ServerResponse implements Face {
   writable = true
   $sendsDate = true
+  $gaveHead = false
   private $status = 200
   private readonly $fields: Headers = new Fields()
   private $trailerFields: Headers | undefined
@@ -206,6 +207,7 @@ export class Http2ServerResponse implements Face {
     // Those that are announced may be set behind the end too, within its turn.
     const waitForTrailers = this.$fields.trailer !== undefined
     this.$stream.respond(this.$fields, { endStream: this.$isEnding && !this.$stream.headRequest, sendDate: this.$sendsDate, waitForTrailers })
+    this.$gaveHead = true
     return this
   }
 
@@ -337,6 +339,7 @@ export class Http2ServerResponse implements Face {
 
   get $isReceived (): boolean { return hasListeners(this) || hasListeners(this.$request) || ServerResponse.prototype.emit !== Stream.prototype.emit }
   get $hasTrailers (): boolean { return this.$trailerFields !== undefined }
+  get $sentTrailers (): Headers { return Object.assign(Object.create(null), this.$trailerFields) as Headers }
   $trailers (): string { return this.$trailerFields === undefined ? '' : trailerText(this.$trailerFields, this.$stream.$isStrict) }
   $onStreamTrailers (trailers: Headers, raw: string[]): void { this.$request.$onTrailers(trailers, raw) }
   $onStreamAborted (): void { this.$request.$onAborted() }

@@ -13,6 +13,10 @@ export interface Face {
   $trailers: () => string
   /** Whether trailers were set, to which others may be added until the next turn. */
   readonly $hasTrailers: boolean
+  /** Those trailers. */
+  readonly $sentTrailers: Headers
+  /** Whether the final head is one of the compatible API, whose trailers then go behind its body. */
+  readonly $gaveHead: boolean
   /** Whether it has listeners. */
   readonly $isReceived: boolean
   /** The request that handlers have. */

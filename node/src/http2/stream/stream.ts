@@ -243,7 +243,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
       if (this.headRequest) return
       this.respond()
     }
-    if (this.$waitsForTrailers || this.$face?.$hasTrailers === true) {
+    if (this.$waitsForTrailers || this.$face?.$hasTrailers === true || this.$reportsWant()) {
       // Within the turn, so that the trailers go with what is before them; those of a response may be set until its end.
       const want = (): void => { this.$wantTrailers() }
       if (this.$face === null) process.nextTick(want)
@@ -296,10 +296,25 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   private $wantTrailers (): void {
     this.$trailersReady = true
     if (this.destroyed || this.closed) return
-    if (this.emit('wantTrailers')) return
-    if (this.$face === null) return this.sendTrailers({})
+    const face = this.$face
+    // Trailers of a response go by a listener of its own, the first one of this event: others learn that they have been sent.
+    if (face?.$gaveHead === true) this.$endWithFace(face)
+    if (this.emit('wantTrailers') || face?.$gaveHead === true) return
+    if (face === null) this.sendTrailers({})
+    else this.$endWithFace(face)
+  }
+
+  private $endWithFace (face: Face): void {
     this.$waitsForTrailers = false
     this.$endBody()
+    this.sentTrailers = face.$sentTrailers
+  }
+
+  /** Whether listeners of `wantTrailers` wait for the end of a response's body: it is emitted without trailers too. */
+  private $reportsWant (): boolean {
+    if (this.$face?.$gaveHead !== true || this.listenerCount('wantTrailers') === 0) return false
+    this.$flush()
+    return !this.$exchange.done
   }
 
   // Answers.
