@@ -107,4 +107,22 @@ for (const [name, http2] of Object.entries(MODULES)) {
     assert.equal(refusal, 'ERR_HTTP2_TRAILERS_ALREADY_SENT')
     assert.deepEqual(trailers, [['x-t', 'yes']])
   })
+
+  for (const code of [0, 2, 8]) {
+    test(`${name}: a request that is being read closes once, with code ${code}, where its program closes the stream with that behind the response`, async t => {
+      const closes = []
+      let ended
+      const { code: received } = await answered(t, http2, (request, response) => {
+        const { stream } = response
+        stream.on('error', () => {}).once('finish', () => { stream.close(code) })
+        request.on('error', () => {}).on('close', () => { closes.push(stream.rstCode) })
+        const read = async () => { try { for await (const piece of request.iterator({ destroyOnReturn: false })) void piece } catch {} }
+        ended = Promise.all([closing(request), closing(response), read()])
+        response.end('x')
+      }, false)
+      assert.equal(received, code)
+      await ended
+      assert.deepEqual(closes, [code])
+    })
+  }
 }

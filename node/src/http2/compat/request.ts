@@ -126,9 +126,12 @@ export class Http2ServerRequest {
       // Listeners of the close find it ended.
       if (!intake.holds) this.push(null)
     }
+    const { destroyed: wasDestroyed } = this
     intake.onCut(() => { this.$fail() })
+    // Its close comes behind its error.
+    if (this.destroyed && !wasDestroyed) return
     // Also one that was resumed here, and holds bytes: `finished` takes a close before the end for a failure.
-    const isReading = (isRead || (intake.holds && this.readableFlowing === true)) && !this.$isAborted && this.$isReadable && !this.readableEnded && !this._readableState.destroyed
+    const isReading = (isRead || (intake.holds && this.readableFlowing === true)) && !this.$isAborted && this.$isReadable && !this.readableEnded && !wasDestroyed
     if (isReading) this.once('end', () => { this.emit('close') })
     else this.emit('close')
   }

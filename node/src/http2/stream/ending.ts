@@ -70,7 +70,8 @@ export function onClosed (stream: EndingStream, code: number): void {
     return
   }
   if (code !== NO_ERROR) dropEnd(stream)
-  if (!stream.$isClosed) markClosed(stream, code)
+  const wasClosed = stream.$isClosed
+  if (!wasClosed) markClosed(stream, code)
   if (!stream.readable || code !== NO_ERROR || hasFailed) {
     stream.destroy()
     return
@@ -79,7 +80,8 @@ export function onClosed (stream: EndingStream, code: number): void {
   // Unwanted bytes end as with node:http2; a late reader gets the error of the truncation.
   if (stream.$exchange.received || !stream.$intake.didRead) stream.$intake.onEnd()
   else {
-    stream.rstCode = CANCEL
+    // One that its program has closed has the code that was given.
+    if (!wasClosed) stream.rstCode = CANCEL
     stream.$intake.onCut(() => { stream.destroy() })
   }
   if (!stream.$intake.didRead && stream.readableFlowing === null) stream.resume()

@@ -28,7 +28,7 @@ export class Intake {
   private context: AsyncResource | undefined
   private otherContext: AsyncResource | undefined
   /** Fails the reader: the rest of the body does not come. */
-  private cut: ((reader: Readable) => void) | null = null
+  private cut: (() => void) | null = null
   /** All has come. */
   isWhole: boolean
   /** The end is with the reader, or the head has said it. */
@@ -76,10 +76,11 @@ export class Intake {
     this.settle()
   }
 
-  /** The rest does not come; `cut` fails the reader behind what came. */
-  onCut (cut: (reader: Readable) => void): void {
-    if (this.isWhole || this.cut !== null) return
-    this.cut = cut
+  /** The rest does not come; `cut` fails the reader behind what came, after those that were given before. */
+  onCut (cut: () => void): void {
+    if (this.isWhole) return
+    const { cut: before } = this
+    this.cut = before === null ? cut : () => { before(); cut() }
     this.settle()
   }
 
@@ -159,7 +160,7 @@ export class Intake {
       this.isEndGiven = reader !== null
       this.push(null)
     } else if (cut === null) return
-    else if (reader !== null) cut(reader)
+    else if (reader !== null) cut()
     other?.push(null)
   }
 
