@@ -107,6 +107,42 @@ test('requests beyond the streams that the server takes wait, without an id, and
   assert.equal(fourth.id, 5)
 })
 
+for (const [what, code, give] of [
+  ['CANCEL', 8, () => {}], ['NO_ERROR', 0, () => {}], ['INTERNAL_ERROR', 2, () => {}],
+  ['CANCEL behind its body', 8, stream => { stream.end('a body') }],
+  ['CANCEL behind a part of its body', 8, (stream, written) => { stream.write('a part', written) }]
+]) {
+  test(`a request that waits for room and is closed with ${what} closes at once and is never sent`, async t => {
+    const paths = []
+    let first
+    const { url } = await serve(t, nodeHttp2, {
+      options: { settings: { maxConcurrentStreams: 1 } },
+      stream: (stream, headers) => {
+        paths.push(headers[':path'])
+        if (headers[':path'] === '/first') first = stream
+        else stream.respond({}, { endStream: true })
+      }
+    })
+    const session = open(t, url)
+    await once(session, 'remoteSettings')
+    const answers = [answer(session.request({ ':path': '/first' }))]
+    const stream = session.request({ ':method': 'POST', ':path': '/second' })
+    answers.push(answer(session.request({ ':path': '/third' })))
+    assert.equal(stream.pending, true)
+    stream.on('error', () => {})
+    const written = new Promise(resolve => { give(stream, resolve) })
+    const closed = new Promise(resolve => { stream.on('close', resolve) })
+    stream.close(code)
+    await closed
+    if (what.includes('part')) await written
+    assert.equal(stream.rstCode, code)
+    while (first === undefined) await new Promise(resolve => { setImmediate(resolve) })
+    first.respond({}, { endStream: true })
+    await Promise.all(answers)
+    assert.deepEqual(paths, ['/first', '/third'])
+  })
+}
+
 test('a writer waits while the server does not read, and all of its bytes arrive', async t => {
   let resume
   let bytes = 0

@@ -241,7 +241,9 @@ export class ClientHttp2Stream extends StreamOutput {
   private $reset (code: number): void {
     if (this.$streamId === undefined) {
       this.push(null)
-      this.once('ready', () => { this.$submitReset(code) })
+      // A request for which the server has no room is not sent to be reset at once.
+      if (this.$isWaiting) process.nextTick(() => { this.destroy() })
+      else this.once('ready', () => { this.$submitReset(code) })
       return
     }
     this.$submitReset(code)

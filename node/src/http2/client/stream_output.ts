@@ -63,12 +63,15 @@ export abstract class StreamOutput extends Duplex {
   get pending (): boolean { return this.$streamId === undefined }
   get sentTrailers (): Headers | undefined { return this.$trailersSent }
 
-  /** Calls when it has begun. */
-  private $whenReady (call: () => void): void { this.once('ready', this.$isWaiting ? AsyncResource.bind(call) : call) }
+  /** Calls when it has begun; `done`, of a write: called where the stream that waits for room ends before. */
+  private $whenReady (call: () => void, done?: Done): void {
+    if (this.$isWaiting && done !== undefined) this.$pendingWrite.keep([], 0, done)
+    this.once('ready', this.$isWaiting ? AsyncResource.bind(call) : call)
+  }
 
   override _write (chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
     if (this.pending) {
-      this.$whenReady(() => { this._write(chunk, encoding, done) })
+      this.$whenReady(() => { this._write(chunk, encoding, done) }, done)
       return
     }
     if (!this.destroyed) this.$keep([bytesOf(chunk, encoding)], chunk.length, done)
@@ -77,7 +80,7 @@ export abstract class StreamOutput extends Duplex {
 
   override _writev (chunks: { chunk: Buffer | string; encoding: BufferEncoding }[], done: Done): void {
     if (this.pending) {
-      this.$whenReady(() => { this._writev(chunks, done) })
+      this.$whenReady(() => { this._writev(chunks, done) }, done)
       return
     }
     if (!this.destroyed) this.$keep(chunks.map(({ chunk, encoding }) => bytesOf(chunk, encoding)), chunks.reduce((sum, { chunk }) => sum + chunk.length, 0), done)
