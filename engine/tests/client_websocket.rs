@@ -97,6 +97,22 @@ fn a_websocket_opens_on_a_stream_of_http_3() {
     run(talks(Protocols::H3Only, Version::HTTP_3, StatusCode::OK));
 }
 
+/// It waits for the server's SETTINGS: until then the connection that is to carry nothing else must not end.
+#[test]
+fn a_websocket_may_be_the_only_request_of_its_connection() {
+    run(async {
+        let (address, tls) = secure().await;
+        let builder = Client::builder().protocols(Protocols::H2Only);
+        let builder = builder.tls(tls).resolve("localhost", address);
+        let client = builder.requests_per_connection(Some(1)).build().unwrap();
+        let url = format!("wss://localhost:{}/", address.port());
+        for _ in 0..3 {
+            let response = client.websocket(&url).connect().await.unwrap();
+            assert_eq!(response.version(), Version::HTTP_2);
+        }
+    });
+}
+
 /// RFC 6455 section 4.1: an HTTP proxy is asked for a tunnel; one that forwards drops the upgrade.
 #[test]
 fn a_websocket_without_tls_goes_through_a_tunnel_of_an_http_proxy() {

@@ -198,3 +198,37 @@ fn a_request_waits_in_line_no_shorter_for_having_been_made_before_it_is_awaited(
     assert_eq!(request.wait_limit().deadline, Some(made + 6 * second));
     assert_eq!(request.age(made + 6 * second), second);
 }
+
+/// A body that gives nothing until it is dropped.
+struct NeverBegins;
+
+impl http_body::Body for NeverBegins {
+    type Data = bytes::Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<bytes::Bytes>, Self::Error>>> {
+        Poll::Pending
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_waits_for_its_body_leaves_a_connection_whose_path_has_changed() {
+    let client = Client::new();
+    let url = "http://a.test/";
+    let mut request = a_get(&origin_of_url(&client.dispatch, url).unwrap(), url);
+    request.body = Body::wrap(NeverBegins);
+    request.head_with_body = true;
+    let origin = Arc::clone(&request.origin);
+    let (near, _far) = tokio::io::duplex(4096);
+    let (mut connection, handle) = a_connection(&client, &origin, near, Multiplexing::No);
+    handle.inbox.lock().unwrap().push(request);
+    handle.signals.ready(INBOX);
+    run_until(&mut connection, |it| it.held.len() == 1).await;
+    handle.signals.network_changed();
+    let ended = tokio::time::timeout(Duration::from_secs(20), &mut connection);
+    ended.await.expect("it waits for the body no longer");
+    assert!(connection.held.is_empty());
+}

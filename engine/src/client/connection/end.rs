@@ -17,6 +17,7 @@ impl<S> ConnectionTask<S> {
     pub(super) fn apply_stop(&mut self, now: Instant) {
         match self.stop.take() {
             None => {}
+            stop @ Some(Stop::Idle | Stop::Drain) if self.has_waiting() => self.stop = stop,
             Some(stop @ (Stop::Idle | Stop::Drain)) => {
                 self.idled = stop == Stop::Idle && self.slots.len() == 0;
                 self.draining = true;
@@ -24,6 +25,12 @@ impl<S> ConnectionTask<S> {
             }
             Some(Stop::Abort | Stop::Reset) => self.io.machine.abort(now, H2Code::CANCEL),
         }
+    }
+
+    /// Whether requests of the connection wait for the peer's settings, or for the first piece of their body. A
+    /// drained connection takes none of them any more, and they may be the last ones that it was to carry.
+    fn has_waiting(&self) -> bool {
+        !self.unsettled.is_empty() || !self.held.is_empty()
     }
 
     /// Why the connection ended, for its listener.

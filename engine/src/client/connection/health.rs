@@ -38,7 +38,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
                 let action = self.health.handle_network_change(now);
                 self.carry_out(now, action);
             }
-            Machine::H1(_) if self.slots.len() == 0 => self.stop = self.stop.max(Some(Stop::Drain)),
+            Machine::H1(_) if self.slots.len() == 0 => self.end_idle(),
             Machine::H1(_) => {}
             // RFC 9000 section 9: the connection outlives its path.
             Machine::H3(_) => {
@@ -47,6 +47,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
                 self.carry_out(now, action);
             }
         }
+    }
+
+    /// Ends a connection on which nothing is open. A request that waits for its body to begin goes to another one,
+    /// because this one may lead nowhere.
+    fn end_idle(&mut self) {
+        let stop = match self.held.is_empty() {
+            true => Stop::Drain,
+            false => Stop::Abort,
+        };
+        self.stop = self.stop.max(Some(stop));
     }
 
     /// The time for an answer has passed.
@@ -107,7 +117,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     /// Another connection to the origin is suspect. HTTP/1.1 cannot ask: what idles closes.
     pub(super) fn handle_other_suspect(&mut self, now: Instant, even_if_recent: bool) {
         match self.io.machine {
-            Machine::H1(_) if self.slots.len() == 0 => self.stop = self.stop.max(Some(Stop::Drain)),
+            Machine::H1(_) if self.slots.len() == 0 => self.end_idle(),
             Machine::H1(_) => {}
             Machine::H2(_) | Machine::H3(_) => {
                 let action =

@@ -209,6 +209,22 @@ test('maxRequestsPerClient bounds the requests of a connection', async t => {
   assert.equal(server.counts.sockets, 3)
 })
 
+test('the last request of a connection may have a body that begins late', async t => {
+  const server = await served(t, h1((request, response) => { request.resume().on('end', () => { response.end('answer') }) }))
+  const other = made(t, Client, server.url)
+  async function * body () {
+    for (let trip = 0; trip < 20; trip++) await get(other)
+    yield 'late'
+  }
+  for (const maxRequestsPerClient of [1, 2]) {
+    const pool = made(t, Pool, server.url, { connections: 1, maxRequestsPerClient })
+    await get(other)
+    const before = server.counts.sockets
+    for (let n = 0; n < 4; n++) assert.equal(await get(pool, undefined, { method: 'POST', body: body() }), 'answer')
+    assert.equal(server.counts.sockets - before, 4 / maxRequestsPerClient)
+  }
+})
+
 test('warmConnections stay open though they idle, and others do not', async t => {
   const waiting = []
   const server = await served(t, h1((request, response) => { waiting.push(response); if (waiting.length === 3) waiting.forEach(one => { one.end('answer') }) }))

@@ -226,6 +226,23 @@ for (const [name, own, options] of [['h2', {}, {}], ['h3', { http3: true }, { ht
   })
 }
 
+for (const [name, own, options] of [['h2', {}, {}], ['h3', { http3: true }, { http3: 'only' }]]) {
+  test(`an upgrade may be the only request of its connection over ${name}`, { timeout: 60_000 }, async t => {
+    const server = createSecureServer({ cert, key, settings: { enableConnectProtocol: true }, ...own }, (_, response) => { response.end() })
+    server.on('upgrade', (_, socket) => {
+      socket.on('error', () => {})
+      socket.write(UPGRADED)
+      socket.end('all of it')
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => { server.close() })
+    const client = new Client(`https://localhost:${server.address().port}`, { connect: { ca: cert }, maxRequestsPerClient: 1, ...options })
+    t.after(() => client.destroy())
+    for (let turn = 0; turn < 3; turn++) assert.equal(await received(client), '200 all of it')
+  })
+}
+
 test('upgrade and connect stay with HTTP/3 where nothing else is allowed, though the server speaks HTTP/1.1 too', { timeout: 60_000 }, async t => {
   const server = createSecureServer({ cert, key, allowHTTP1: true, http3: true, settings: { enableConnectProtocol: true } }, (_, response) => { response.end() })
   const seen = []
