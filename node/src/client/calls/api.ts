@@ -244,11 +244,17 @@ class StreamHandler extends Following implements NewHandler {
       throw new InvalidReturnValueError('expected Writable')
     }
     this.sink = sink
-    sink.on('drain', () => { controller.resume() })
+    const resume = (): void => { controller.resume() }
+    sink.on('drain', resume)
     // A sink that is no stream of this Node.js may have one of the two, or neither.
     const { needDrain } = (sink as { _writableState?: { needDrain?: boolean } })._writableState ?? {}
     if (sink.writableNeedDrain ?? needDrain) controller.pause()
-    finished(sink, { readable: false }, error => {
+    const ignore = finished(sink, { readable: false }, error => {
+      // Its owner may keep the sink, and our listeners hold the whole exchange.
+      if (typeof sink.removeListener === 'function') {
+        ignore()
+        sink.removeListener('drain', resume)
+      }
       if (error) controller.abort(error)
       this.report(error ?? null)
     })
@@ -267,7 +273,7 @@ class StreamHandler extends Following implements NewHandler {
   onResponseError (_: DispatchController | null, error: Error): void {
     this.endBody(error)
     if (this.sink !== null && !this.sink.destroyed) this.sink.destroy(error)
-    else this.report(error)
+    else this.report(this.sink?.errored ?? error)
   }
 
   private report (error: Error | null): void {

@@ -55,6 +55,39 @@ for (const { name, serve, options } of ways) {
   }
 }
 
+for (const { name, serve, options } of ways) {
+  test(`a sink of stream() keeps no listeners of ours behind the call, over ${name}`, async t => {
+    const server = await served(t, serve((request, response) => {
+      response.write('a piece')
+      if (request.url === '/whole') response.end()
+    }))
+    const client = new Client(server.url, options)
+    t.after(() => client.destroy())
+    const own = () => {}
+    for (const path of ['/whole', '/cut']) {
+      const sink = new Writable({ write (piece, _, done) { done(); if (path === '/cut') sink.destroy(new Error('why')) } }).on('drain', own)
+      const called = client.stream({ path, method: 'GET' }, () => sink)
+      await (path === '/cut' ? assert.rejects(called, /why/) : called)
+      assert.deepEqual([sink.eventNames(), sink.listeners('drain')], [['drain'], [own]], path)
+    }
+  })
+
+  test(`a sink of stream() that its owner destroys in the turn in which the signal aborts fails once, over ${name}`, async t => {
+    const server = await served(t, serve((request, response) => { response.write('a piece') }))
+    const client = new Client(server.url, options)
+    t.after(() => client.destroy())
+    const controller = new AbortController()
+    const sink = new Writable({
+      write (piece, _, done) {
+        done()
+        sink.destroy(new Error('of the sink'))
+        controller.abort(new Error('of the signal'))
+      }
+    })
+    await assert.rejects(client.stream({ path: '/', method: 'GET', signal: controller.signal }, () => sink), /of the sink/)
+  })
+}
+
 test('connect of ours gives the stream behind a CONNECT, by promise and by callback', async t => {
   const server = await served(t, h1(() => {}))
   server.server.on('connect', (request, socket) => {
