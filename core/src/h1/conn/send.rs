@@ -78,10 +78,11 @@ impl Conn {
         };
         let target = Target::of(path, self.proxy.as_deref(), form);
         let persist = match options.closes {
+            // A connection that leaves HTTP carries no other request, and one that is asked to end does not leave it:
+            // `close` would stand in the place of the option `upgrade` (RFC 9110 section 7.8).
+            _ if open.upgrade || method == MethodKind::Connect => Persist::AsGiven,
             true => Persist::Close,
-            false if self.config.sends_keep_alive && method != MethodKind::Connect => {
-                Persist::KeepAlive
-            }
+            false if self.config.sends_keep_alive => Persist::KeepAlive,
             false => Persist::AsGiven,
         };
         let out = self.outbox.buffer();

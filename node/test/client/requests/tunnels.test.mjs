@@ -243,6 +243,24 @@ for (const [name, own, options] of [['h2', {}, {}], ['h3', { http3: true }, { ht
   })
 }
 
+test('an upgrade asks for itself where its connection is to carry nothing else', { timeout: 60_000 }, async t => {
+  const server = http.createServer((_, response) => { response.end('passed over') })
+  server.on('upgrade', (_, socket) => { socket.end(`${UPGRADED}all of it`) })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  for (const [options, request] of [[{ maxRequestsPerClient: 1 }, {}], [{ pipelining: 0 }, {}], [{}, { reset: true }]]) {
+    const client = new Client(`http://localhost:${server.address().port}`, options)
+    t.after(() => client.destroy())
+    for (let turn = 0; turn < 2; turn++) {
+      const { socket } = await client.upgrade({ path: '/', protocol: 'own', ...request })
+      let text = ''
+      for await (const piece of socket) text += piece
+      assert.equal(text, 'all of it', JSON.stringify([options, request]))
+    }
+  }
+})
+
 test('upgrade and connect stay with HTTP/3 where nothing else is allowed, though the server speaks HTTP/1.1 too', { timeout: 60_000 }, async t => {
   const server = createSecureServer({ cert, key, allowHTTP1: true, http3: true, settings: { enableConnectProtocol: true } }, (_, response) => { response.end() })
   const seen = []

@@ -913,6 +913,33 @@ fn a_request_can_ask_for_the_end_of_the_connection_behind_it() {
     assert!(script.conn.is_closed());
 }
 
+/// RFC 9110 section 7.8: without the option `upgrade` a server passes over the field of that name.
+#[test]
+fn a_request_that_may_leave_http_keeps_its_connection_field_where_the_connection_ends_behind_it() {
+    let asks = [("connection", "upgrade"), ("upgrade", "x")];
+    let upgrade = "GET /x HTTP/1.1\r\nhost: a.test\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n";
+    let connect = "CONNECT a.test:443 HTTP/1.1\r\nhost: a.test:443\r\n\r\n";
+    let pseudo = [(Token::METHOD, "CONNECT"), (Token::AUTHORITY, "a.test:443")];
+    for (head, written) in [
+        (request("GET", "/x", &asks), upgrade),
+        (
+            RequestHead::from_fields(section(&pseudo, &[]), Version::Http2).unwrap(),
+            connect,
+        ),
+    ] {
+        let mut script = Script::client();
+        script.conn.set_open_options(OpenOptions {
+            closes: true,
+            ..OpenOptions::default()
+        });
+        script.open(&head, true);
+        assert_eq!(script.wrote(), written);
+        script.connection_lists("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n");
+        script.wrote();
+        assert!(script.conn.is_closed());
+    }
+}
+
 #[test]
 fn a_target_in_absolute_form_is_written_for_the_exchange_that_asks_for_it_alone() {
     let mut script = Script::client();
