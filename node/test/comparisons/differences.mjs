@@ -456,7 +456,6 @@ export const differences = {
     'request: chunks of HTTP/1.0': HTTP_1_0,
     'request: gzip, chunked': 'a coding that is not known is refused (RFC 9112 section 6.1)',
     'request: a high-water mark': 'high-water marks are those of the engine',
-    'response: a second end': ['a callback of an end comes with the end', 24, 26],
     'response: cork and end': ['a body with a length has no chunks', 22, 24],
     'response: headers behind the head': [INTERIM, 20, 22],
     'response: state through its life': 'writableLength counts what waits behind the connection',
@@ -491,9 +490,6 @@ export const differences = {
     'server: timeout with a listener': 'the bytes of a connection are those of HTTP until a request leaves it',
     'server: close while a request is open': ENDING,
     'server: half-open is allowed': ENDING,
-    'sequences: *: end*, then write*': { reason: LAST_TURN, of: ['response: '], programs: 28 },
-    'sequences: *: end*, then end with a *': { reason: LAST_TURN, of: ['response: ', 'callbacks: '], programs: 12 },
-    'sequences: *: end*, then write with a callback': { reason: LAST_TURN, of: ['response: ', 'callbacks: '], programs: 6 },
     'sequences: *: write*, then socket.end': { reason: SOCKET_END, of: ['client: ', 'callbacks: '], programs: 6, lines: [26] },
     'sequences: *: socket.end, then *': { reason: SOCKET_END, of: ['client: ', 'callbacks: ', 'server: ', 'response: ', 'request: ', 'clientError: '], programs: 24 },
     'sequences: *, then write*': { reason: 'a write behind the end of its socket calls back with the error, as on newer lines', of: ['server: write', 'callbacks: written'], programs: 24, lines: [20, 22, 24] },
@@ -701,10 +697,7 @@ const UNHEARD = 'a connection of HTTP/1.1 for which a server has no listener end
 
 /** Reasons of the programs over TLS: those of cleartext without the ones that do not apply, and one more. */
 const OVER_TLS = {
-  ...without([
-    'tunnel_clients: *, a text was sent, reset, *', 'request: a high-water mark', 'response: a second end', 'sequences: *: end*, then write*', 'sequences: *: end*, then end with a *',
-    'sequences: *: end*, then write with a callback'
-  ]),
+  ...without(['tunnel_clients: *, a text was sent, reset, *', 'request: a high-water mark']),
   'response: state of a response without a body': 'writableLength counts what waits behind the connection',
   'tunnels: *': { reason: 'what was written to the socket of an upgrade or a CONNECT under TLS leaves although it is destroyed next, as in cleartext', of: ['client: '], programs: 120 }
 }

@@ -152,6 +152,45 @@ test('the server is told of a timeout before the program that has set it, and of
   assert.deepEqual(logs[1], logs[0])
 })
 
+const AT_THE_END = {
+  'a body that is read': (request, response) => { request.resume().on('end', () => { response.end('ok') }) },
+  'a body that is collected': (request, response) => {
+    let text = ''
+    request.on('data', piece => { text += piece }).on('end', () => { response.writeHead(201, { 'x-a': '1' }).end(text) })
+  },
+  'two pieces': (request, response) => {
+    request.resume().on('end', () => {
+      response.write('o')
+      response.end('k')
+    })
+  },
+  'a pipe': (request, response) => { request.pipe(response) }
+}
+for (const [what, listener] of Object.entries(AT_THE_END)) {
+  test(`an answer that is given in the end of its request is finished when the request closes, as with node:http: ${what}`, async t => {
+    for (const text of [`GET / HTTP/1.1\r\n${HOST}\r\n`, `POST / HTTP/1.1\r\n${HOST}content-length: 2\r\n\r\nok`]) {
+      for (const server of [http.createServer(), createServer({ requests: 'http' }), createServer({ engine: 'threads', requests: 'http' })]) {
+        const log = []
+        const over = new Promise(resolve => {
+          server.on('request', (request, response) => {
+            response.on('finish', () => { log.push('finish') })
+            request.on('close', () => {
+              log.push('close', response.writableEnded, response.writableFinished)
+              resolve()
+            })
+            listener(request, response)
+          })
+        })
+        const client = net.connect(await listening(t, server), '127.0.0.1').on('error', () => {})
+        client.resume().write(text)
+        await over
+        client.destroy()
+        assert.deepEqual(log, ['finish', 'close', true, true])
+      }
+    }
+  })
+}
+
 test('a socket that is ended behind what is no answer ends its connection', async t => {
   for (const engine of ['inline', 'threads']) {
     const server = createServer({ engine, requests: 'http' }, request => {

@@ -144,6 +144,10 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     return false
   }
 
+  get isEncrypted (): boolean { return this.exchange.connection.encrypted }
+  /** Whether it has ended over a connection in cleartext. */
+  get isWritten (): boolean { return this.isFinished && !this.isEncrypted }
+
   /** Whether its socket is not that of the connection. */
   private get ownsSocket (): boolean { return this.socket !== this.shared }
 
@@ -404,10 +408,23 @@ function endTurn (): void {
   const now = planned
   planned = []
   for (const carrier of now) carrier.endTurn()
-  // As with node, where a small answer is with the system at once, and a request that has ended closes before the response finishes.
+  // As with node, which writes an answer in cleartext at its end, and pieces at the end of their turn: the system has taken them then. Under TLS
+  // it has them a turn later, behind the close of a request that has ended.
+  const open: ResponseCarrier[] = []
+  for (const carrier of now) {
+    if (carrier.isWritten) apart(() => { carrier.reportRoom() })
+    else open.push(carrier)
+  }
+  if (open.length === 0) return
   process.nextTick(() => {
+    const encrypted: ResponseCarrier[] = []
+    for (const carrier of open) {
+      if (carrier.isEncrypted) encrypted.push(carrier)
+      else apart(() => { carrier.reportRoom() })
+    }
+    if (encrypted.length === 0) return
     process.nextTick(() => {
-      for (const carrier of now) apart(() => { carrier.reportRoom() })
+      for (const carrier of encrypted) apart(() => { carrier.reportRoom() })
     })
   })
 }
