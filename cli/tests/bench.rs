@@ -51,6 +51,52 @@ fn the_requests_of_the_warm_up_are_not_counted() {
     assert_eq!(result["failed"], serde_json::json!({}), "{result}");
 }
 
+/// A server of HTTP/1.1 that answers the requests of its first connection, which come two at a time, once its second has
+/// ended: behind a warm-up. Those of the others are answered at once, with one byte. Gives its URL.
+fn late(answer: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("bound"));
+    thread::spawn(move || {
+        let (ended, end) = std::sync::mpsc::channel();
+        let mut end = Some(end);
+        for socket in listener.incoming().flatten() {
+            let (ended, end) = (ended.clone(), end.take());
+            thread::spawn(move || {
+                let mut reader = BufReader::new(&socket);
+                while head(&mut reader).is_some() {
+                    let Some(end) = &end else {
+                        let _ =
+                            (&socket).write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx");
+                        continue;
+                    };
+                    let _ = (head(&mut reader), end.recv());
+                    let _ = (&socket).write_all(answer);
+                    return;
+                }
+                let _ = ended.send(());
+            });
+        }
+    });
+    url
+}
+
+/// They end behind it: in a failure, with a body, or as ones that the server has not processed.
+#[test]
+fn what_the_warm_up_leaves_under_way_is_not_counted() {
+    for answer in [
+        &b""[..],
+        b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n123456789",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\n123456789",
+    ] {
+        let url = late(answer);
+        let flags = ["--warm-up", "1", "-n", "30", "-c", "2", "-m", "2"];
+        let result = json(&[&flags[..], &["--http1.1", &url]].concat());
+        assert_eq!(result["answered"], 30, "{result}");
+        assert_eq!(result["failed"], serde_json::json!({}), "{result}");
+        assert_eq!(result["body_bytes"], 30, "{result}");
+    }
+}
+
 /// Reads a request up to its blank line; `None`: the connection ended.
 fn head(reader: &mut BufReader<&TcpStream>) -> Option<String> {
     let mut head = String::new();

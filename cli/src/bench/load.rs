@@ -37,6 +37,17 @@ struct Shared {
     streams: u32,
 }
 
+impl Shared {
+    /// Counts a request that cannot be sent as failed: it is none of those that are left.
+    fn fail_one(&self, why: String) {
+        if self.left.get() > 0 {
+            self.left.set(self.left.get() - 1);
+            self.started.set(self.started.get() + 1);
+            self.tally.borrow_mut().fail(why, 1);
+        }
+    }
+}
+
 struct Schedule {
     from: Instant,
     every: Duration,
@@ -194,7 +205,7 @@ async fn keep_going(client: Client, url: String, first: Direct, shared: Rc<Share
             }
             Err(error) => {
                 let Some(pause) = pauses.next() else {
-                    return shared.tally.borrow_mut().fail(format!("{error:#}"), 1);
+                    return shared.fail_one(format!("{error:#}"));
                 };
                 tokio::time::sleep(pause).await;
             }
@@ -307,7 +318,9 @@ impl Load {
                 }
                 Event::InterimReceived { head, .. } => turn.recycle(head.into_fields()),
                 Event::BodyReceived { stream, data, end } => {
-                    self.shared.tally.borrow_mut().body_bytes += data.len() as u64;
+                    if self.find(stream).is_some_and(|open| open.counts) {
+                        self.shared.tally.borrow_mut().body_bytes += data.len() as u64;
+                    }
                     turn.consume(stream, data.len());
                     if end {
                         self.answered(stream, turn.now);
@@ -315,11 +328,12 @@ impl Load {
                 }
                 Event::TrailersReceived { stream, .. } => self.answered(stream, turn.now),
                 Event::StreamReset { stream, reset } => {
-                    let was_open = self.remove(stream).is_some();
-                    if was_open && reset.unprocessed {
+                    // One of the warm-up is neither repeated nor counted once that is over.
+                    let counted = self.remove(stream).is_some_and(|(_, due)| due.is_some());
+                    if counted && reset.unprocessed {
                         self.shared.left.set(self.shared.left.get() + 1);
                         self.shared.started.set(self.shared.started.get() - 1);
-                    } else if was_open {
+                    } else if counted {
                         self.shared
                             .tally
                             .borrow_mut()
@@ -332,12 +346,11 @@ impl Load {
             }
         }
         if let Some(why) = closed {
-            if self.in_flight > 0 {
+            let lost = self.open.iter().filter(|open| open.counts && !open.done);
+            let lost = lost.count() as u64;
+            if lost > 0 {
                 let why = format!("connection closed: {why:?}");
-                self.shared
-                    .tally
-                    .borrow_mut()
-                    .fail(why, u64::from(self.in_flight));
+                self.shared.tally.borrow_mut().fail(why, lost);
             }
             return Next::Close;
         }
@@ -378,10 +391,7 @@ impl Load {
                     });
                 }
                 Err(Misuse::NoCapacity | Misuse::ConnectionClosed) => break,
-                Err(misuse) => {
-                    shared.left.set(shared.left.get() - 1);
-                    shared.tally.borrow_mut().fail(misuse.to_string(), 1);
-                }
+                Err(misuse) => shared.fail_one(misuse.to_string()),
             }
         }
         Next::Wait(None)
