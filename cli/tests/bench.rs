@@ -97,6 +97,26 @@ fn what_the_warm_up_leaves_under_way_is_not_counted() {
     }
 }
 
+#[test]
+fn a_status_beyond_the_classes_of_http_counts_as_another() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("bound"));
+    thread::spawn(move || {
+        for socket in listener.incoming().flatten() {
+            let mut reader = BufReader::new(&socket);
+            while head(&mut reader).is_some() {
+                let _ = (&socket).write_all(b"HTTP/1.1 799 X\r\ncontent-length: 0\r\n\r\n");
+            }
+        }
+    });
+    let result = json(&["-n", "3", "--http1.1", &url]);
+    assert_eq!(result["statuses"]["other"], 3, "{result}");
+    assert_eq!(result["statuses"]["5xx"], 0, "{result}");
+    let table = bench(&["-n", "3", "--http1.1", &url]);
+    let printed = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert!(printed.contains("7xx"), "{printed}");
+}
+
 /// Reads a request up to its blank line; `None`: the connection ended.
 fn head(reader: &mut BufReader<&TcpStream>) -> Option<String> {
     let mut head = String::new();

@@ -175,6 +175,7 @@ pub(crate) fn write_json(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<
         "statuses": {
             "1xx": tally.by_class[1], "2xx": tally.by_class[2], "3xx": tally.by_class[3],
             "4xx": tally.by_class[4], "5xx": tally.by_class[5],
+            "other": tally.by_class[0] + tally.by_class[6..].iter().sum::<u64>(),
         },
         "failed": tally.failed,
         "wall_s": outcome.wall.as_secs_f64(),

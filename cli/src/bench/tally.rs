@@ -10,7 +10,8 @@ const LATENCY_US_MAX: u64 = 3_600_000_000;
 /// Counts and latencies.
 pub(crate) struct Tally {
     pub(crate) answered: u64,
-    pub(crate) by_class: [u64; 6],
+    /// By the first digit of the status.
+    pub(crate) by_class: [u64; 10],
     pub(crate) failed: BTreeMap<String, u64>,
     pub(crate) body_bytes: u64,
     pub(crate) connections: u64,
@@ -32,7 +33,7 @@ impl Tally {
         };
         Self {
             answered: 0,
-            by_class: [0; 6],
+            by_class: [0; 10],
             failed: BTreeMap::new(),
             body_bytes: 0,
             connections: 0,
@@ -66,7 +67,7 @@ impl Tally {
     /// A complete answer, `after` the request was due.
     pub(crate) fn answer(&mut self, status: u16, after: Duration) {
         self.answered += 1;
-        self.by_class[usize::from(status / 100).min(5)] += 1;
+        self.by_class[usize::from(status / 100).min(9)] += 1;
         self.latencies.saturating_record(after.as_micros() as u64);
     }
 

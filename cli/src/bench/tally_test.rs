@@ -25,3 +25,12 @@ fn failures_add_up_by_reason() {
     assert_eq!(tally.failures(), 7);
     assert_eq!(tally.failed["reset"], 3);
 }
+
+#[test]
+fn a_status_counts_in_the_class_of_its_first_digit() {
+    let mut tally = Tally::new();
+    for status in [200, 299, 503, 599, 600, 999] {
+        tally.answer(status, Duration::from_millis(1));
+    }
+    assert_eq!(tally.by_class, [0, 0, 2, 0, 0, 2, 1, 0, 0, 1]);
+}
