@@ -29,8 +29,8 @@ pub(crate) struct BenchOptions {
     /// Requests in all.
     #[arg(short = 'n', long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     requests: u64,
-    /// Send for this many seconds instead of a number of requests; those under way then are waited for.
-    #[arg(short = 'z', long, value_name = "SECONDS", conflicts_with = "requests", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    /// Send for this many seconds instead of a number of requests, or for a time as 90s, 5m or 1h; those under way then are waited for.
+    #[arg(short = 'z', long, value_name = "SECONDS", conflicts_with = "requests", value_parser = run_time)]
     duration: Option<u64>,
     /// Send for this many seconds first without counting.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3_600))]
@@ -79,6 +79,24 @@ pub(crate) struct BenchOptions {
     /// Give up after this many seconds; requests unanswered by then count as failed.
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
+}
+
+/// The longest run, in seconds: a day.
+const RUN_SECONDS_MAX: u64 = 86_400;
+
+/// A time in seconds, as other tools have it with a letter behind too.
+fn run_time(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "" | "s" => Some(1),
+        "m" => Some(60),
+        "h" => Some(3_600),
+        _ => None,
+    };
+    let seconds = factor.and_then(|factor| digits.parse::<u64>().ok()?.checked_mul(factor));
+    seconds
+        .filter(|seconds| (1..=RUN_SECONDS_MAX).contains(seconds))
+        .ok_or_else(|| format!("it must be 1 to {RUN_SECONDS_MAX} seconds, as 90, 90s, 5m or 1h"))
 }
 
 /// The checked options.

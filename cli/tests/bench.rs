@@ -38,6 +38,11 @@ fn a_run_of_a_duration_counts_what_it_has_sent_and_fails_nothing() {
         assert_eq!(result["requests"], Value::Null);
         assert_eq!(result["duration_s"], 1);
     }
+    let result = json(&["-z", "1s", &url]);
+    assert_eq!(result["duration_s"], 1);
+    for time in ["0s", "1x", "s", "25h"] {
+        assert_eq!(bench(&["-z", time, &url]).status.code(), Some(2), "{time}");
+    }
     let both = bench(&["-z", "1", "-n", "5", &url]);
     assert_eq!(both.status.code(), Some(2));
 }
