@@ -87,20 +87,30 @@ pub(crate) fn round_by(
         .requests_per_connection_max
         .map_or(requests, |max| max * connections);
     let (cpu_before, load_before) = (cpu_ns(&target.family), children_us()?);
-    let (mut left, mut seconds) = (requests, 0.0);
-    while left > 0 {
-        // A generator wants at least one request per connection.
-        let part = left.min(part_max).max(connections);
+    let (mut seconds, mut sent) = (0.0, 0);
+    for part in parts(requests, part_max, connections) {
         seconds += part as f64 / send(generator, target, part, cores)?;
-        left = left.saturating_sub(part);
+        sent += part;
     }
-    let units = target.scenario.units(requests) as f64;
+    let units = target.scenario.units(sent) as f64;
     let each = |total: f64| total / units;
     Ok(Round {
         server_us: each((cpu_ns(&target.family) - cpu_before) as f64 / 1000.0),
         load_us: each((children_us()? - load_before) as f64),
         units_per_second: units / seconds,
     })
+}
+
+/// The requests of each run of the generator: `requests` in all, and more where fewer than `connections` are left for the
+/// last one, because a generator wants at least one for each connection.
+fn parts(requests: u64, part_max: u64, connections: u64) -> Vec<u64> {
+    let (mut parts, mut left) = (Vec::new(), requests);
+    while left > 0 {
+        let part = left.min(part_max).max(connections);
+        parts.push(part);
+        left = left.saturating_sub(part);
+    }
+    parts
 }
 
 /// Runs the generator once; requests per second.

@@ -1,4 +1,4 @@
-use super::{parse, parse_ours};
+use super::{parse, parse_ours, parts};
 
 const PRINTED: &str = "\
 finished in 40.23ms, 497130.90 req/s, 506.87MB/s
@@ -40,4 +40,13 @@ fn our_own_json_counts_only_when_every_request_was_answered() {
     assert!(error.contains("not all of 21"), "{error}");
     assert!(parse_ours(r#"{ "statuses": { "2xx": 1 } }"#, 1, 0).is_err());
     assert!(parse_ours("nothing", 1, 0).is_err());
+}
+
+#[test]
+fn the_last_part_of_a_load_has_a_request_for_each_connection() {
+    assert_eq!(parts(1000, 1000, 50), [1000]);
+    assert_eq!(parts(1000, 400, 50), [400, 400, 200]);
+    // More are sent than were asked for, and count.
+    assert_eq!(parts(810, 400, 50), [400, 400, 50]);
+    assert_eq!(parts(3, 400, 50), [50]);
 }
