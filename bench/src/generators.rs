@@ -3,7 +3,7 @@
 use crate::load::{Generator, Round, round, round_by};
 use crate::machine;
 use crate::page::figures::{Figures, Metric};
-use crate::page::report::{spread, table};
+use crate::page::report::{spread, table, thousands};
 use crate::scenario::{Placement, Scenario};
 use crate::server::publish;
 use crate::subject::{Subject, SubjectContext, build};
@@ -105,7 +105,7 @@ fn page(figures: &Figures) -> String {
                 scenario.to_owned(),
                 name.to_owned(),
                 spread(get(Metric::LoadCpu), 2),
-                get(Metric::Rate).map_or(String::new(), |rate| format!("{:.0}", rate.median / 1e3)),
+                get(Metric::Rate).map_or(String::new(), thousands),
                 spread(get(Metric::ServerCpu), 2),
             ]
         })

@@ -1,7 +1,7 @@
 //! Renders the tables of the servers in JavaScript, and the goals.
 
 use super::figures::{Figures, Metric, Spread};
-use super::report::{spread, subjects, table};
+use super::report::{spread, subjects, table, thousands};
 use super::runs::{NODE_SCENARIOS, NodePlacement, NodeRun};
 use crate::machine;
 use crate::subject::node::{NodeSubjectContext, version};
@@ -94,7 +94,7 @@ fn load(text: &mut String, figures: &Figures, workplace: &str) {
                 subject.to_owned(),
                 spread(get(Metric::ServerCpu), 2),
                 median(Metric::ScriptCpu, 2),
-                get(Metric::Rate).map_or(String::new(), |rate| format!("{:.1}", rate.median / 1e3)),
+                get(Metric::Rate).map_or(String::new(), thousands),
                 median(Metric::LoadCpu, 2),
                 median(Metric::Resident, 0),
             ]

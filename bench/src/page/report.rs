@@ -98,9 +98,9 @@ pub(crate) fn page(run: &Run, tables: &str) -> String {
 
 fn load_table(text: &mut String, figures: &Figures, scenario: Scenario, placement: Placement) {
     let workplace = format!("{} {}", scenario.name(), placement.name());
-    let ([server_cpu, load_cpu, rate], scale) = match scenario.is_bulk() {
-        true => (BULK_METRICS, 1.0),
-        false => ([Metric::ServerCpu, Metric::LoadCpu, Metric::Rate], 1e3),
+    let [server_cpu, load_cpu, rate] = match scenario.is_bulk() {
+        true => BULK_METRICS,
+        false => [Metric::ServerCpu, Metric::LoadCpu, Metric::Rate],
     };
     let rows: Vec<Vec<String>> = subjects(figures, &workplace)
         .into_iter()
@@ -109,7 +109,10 @@ fn load_table(text: &mut String, figures: &Figures, scenario: Scenario, placemen
             vec![
                 subject.to_owned(),
                 spread(get(server_cpu), 2),
-                get(rate).map_or(String::new(), |rate| format!("{:.0}", rate.median / scale)),
+                get(rate).map_or(String::new(), |rate| match scenario.is_bulk() {
+                    true => format!("{:.0}", rate.median),
+                    false => thousands(rate),
+                }),
                 get(load_cpu).map_or(String::new(), |cpu| format!("{:.2}", cpu.median)),
                 get(Metric::Writes).map_or(String::new(), |calls| format!("{:.4}", calls.median)),
                 get(Metric::Resident).map_or(String::new(), |mib| format!("{:.0}", mib.median)),
@@ -207,6 +210,17 @@ pub(crate) fn spread(spread: Option<Spread>, digits: usize) -> String {
     spread.map_or(String::new(), |Spread { median, min, max }| {
         format!("{median:.digits$} ({min:.digits$}-{max:.digits$})")
     })
+}
+
+/// The median of a rate in thousands; below ten of them with as many digits as two figures need.
+pub(crate) fn thousands(rate: Spread) -> String {
+    let digits = match rate.median {
+        10_000.0.. => 0,
+        1_000.0.. => 1,
+        100.0.. => 2,
+        _ => 3,
+    };
+    format!("{:.digits$}", rate.median / 1e3)
 }
 
 /// A table with aligned columns; nothing without rows.

@@ -1,5 +1,5 @@
-use super::tables;
-use crate::page::figures::{Figures, Metric};
+use super::{tables, thousands};
+use crate::page::figures::{Figures, Metric, Spread};
 use crate::page::runs::Run;
 use std::collections::BTreeSet;
 
@@ -24,4 +24,13 @@ fn a_goal_is_judged_against_the_peer_of_the_same_run() {
 #[test]
 fn a_goal_without_its_peer_is_left_out() {
     assert!(!tables(&run_with(0.4)).contains("Bun"));
+}
+
+#[test]
+fn a_small_rate_keeps_two_figures() {
+    let shown = |rate: f64| thousands(Spread::of([rate]).unwrap());
+    assert_eq!(shown(497_130.9), "497");
+    assert_eq!(shown(6_420.0), "6.4");
+    assert_eq!(shown(420.0), "0.42");
+    assert_eq!(shown(42.0), "0.042");
 }
