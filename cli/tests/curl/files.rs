@@ -31,6 +31,26 @@ fn a_file_stays_where_an_answer_breaks_off_before_its_first_byte() {
 }
 
 #[test]
+fn a_file_that_is_whole_stays_where_the_rest_of_it_is_asked_for() {
+    let cases: &[&[&str]] = &[
+        &["-C", "-", "-o", "part", "-w", "%{http_code}", "URL"],
+        &["-f", "-C", "-", "-o", "part", "URL"],
+        &["-C", "2", "URL"],
+    ];
+    let answers: [Answer; 3] = [
+        |_, _| {
+            "HTTP/1.1 416 Range Not Satisfiable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+                .to_owned()
+        },
+        |_, _| "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nhe".to_owned(),
+        |_, _| "HTTP/1.1 200 OK\r\ncontent-length: 3\r\nconnection: close\r\n\r\nhel".to_owned(),
+    ];
+    for answer in answers {
+        compare_all(answer, cases);
+    }
+}
+
+#[test]
 fn an_answer_without_content_empties_its_file() {
     compare_all(
         |_, _| "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),

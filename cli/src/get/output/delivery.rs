@@ -24,21 +24,23 @@ impl Get {
         written_heads: &[u8],
     ) -> Result<(), Failure> {
         let (head, body) = response.into_parts();
-        let refusal = (head.status.as_u16() >= 400).then(|| {
+        let mut refusal = (head.status.as_u16() >= 400).then(|| {
             let text = format!("the server answered {}", head.status);
             Failure::new(exit::STATUS, text)
         });
-        if self.options.fail
-            && let Some(refusal) = refusal
-        {
+        let is_end = from > 0 && resume::is_beyond_end(head.status, &head.headers);
+        if let Some(refusal) = refusal.take_if(|_| self.options.fail && !is_end) {
             self.write_refused(fetch, &head.headers, written_heads)?;
             return Err(refusal);
         }
-        if from > 0 && !self.options.head && resume::is_whole(head.status, &head.headers, from)? {
+        let declared = declared(&head.headers);
+        if from > 0
+            && !self.options.head
+            && resume::is_whole(head.status, &head.headers, declared, from)?
+        {
             return Ok(());
         }
         let fields = head.headers.clone();
-        let declared = declared(&head.headers);
         self.options.output.check_size(declared.unwrap_or(0))?;
         let (path, is_new) = self.options.output.path(&fetch.place, &head.headers)?;
         fetch.facts.file = shown(path.as_deref());

@@ -41,10 +41,18 @@ pub(in crate::get) fn start(offset: Option<Offset>, file: Option<&Path>) -> Resu
     }
 }
 
-/// Whether nothing is left to fetch. An answer that is not the part that was asked for is an error.
+/// Whether the server has no byte behind what was asked for, of a content whose length it does not say. It is that of what is
+/// here, as with curl.
+pub(in crate::get) fn is_beyond_end(status: StatusCode, headers: &HeaderMap) -> bool {
+    status == StatusCode::RANGE_NOT_SATISFIABLE && !headers.contains_key(CONTENT_RANGE)
+}
+
+/// Whether nothing is left to fetch; `declared`: the length of the answer's body. An answer that is not the part that was
+/// asked for is an error.
 pub(in crate::get) fn is_whole(
     status: StatusCode,
     headers: &HeaderMap,
+    declared: Option<u64>,
     from: u64,
 ) -> Result<bool, Failure> {
     let range = headers
@@ -58,6 +66,9 @@ pub(in crate::get) fn is_whole(
             Ok(false)
         }
         StatusCode::RANGE_NOT_SATISFIABLE if range == Some(&format!("*/{from}")) => Ok(true),
+        _ if is_beyond_end(status, headers) => Ok(true),
+        // All of it, by a server that knows no parts.
+        StatusCode::OK if declared == Some(from) => Ok(true),
         _ => Err(Failure::new(
             crate::get::exit::RANGE,
             format_args!(

@@ -10,7 +10,7 @@ fn only_the_part_that_was_asked_for_goes_behind_what_is_there() {
         (206, "", None),
         (416, "bytes */5", Some(true)),
         (416, "bytes */4", None),
-        (416, "", None),
+        (416, "", Some(true)),
         (200, "", None),
         (404, "", None),
     ] {
@@ -19,9 +19,14 @@ fn only_the_part_that_was_asked_for_goes_behind_what_is_there() {
             headers.insert(CONTENT_RANGE, HeaderValue::from_static(range));
         }
         let status = StatusCode::from_u16(status).expect("a status");
-        let whole = is_whole(status, &headers, 5).ok();
+        let whole = is_whole(status, &headers, Some(9), 5).ok();
         assert_eq!(whole, expected, "{status} {range}");
     }
+    let all = |length| is_whole(StatusCode::OK, &HeaderMap::new(), length, 5).ok();
+    assert_eq!(
+        (all(Some(5)), all(Some(4)), all(None)),
+        (Some(true), None, None)
+    );
 }
 
 #[test]
