@@ -66,7 +66,8 @@ impl BodyOptions {
         if self.get {
             pieces.extend(self.data.bytes()?);
         }
-        Ok((!pieces.is_empty()).then(|| pieces.join(&b'&')))
+        let query = pieces.join(&b'&');
+        Ok((!query.is_empty()).then_some(query))
     }
 }
 

@@ -51,6 +51,28 @@ fn a_file_that_is_whole_stays_where_the_rest_of_it_is_asked_for() {
 }
 
 #[test]
+fn a_tag_is_saved_in_folders_that_are_made_and_an_empty_one_is_none() {
+    let tagged: Answer =
+        |asked, _| hello(asked, 0).replace("connection", "etag: \"v2\"\r\nconnection");
+    let flags = [
+        "--create-dirs",
+        "--etag-save",
+        "a/b/tag",
+        "-o",
+        "out",
+        "URL",
+    ];
+    let flags = [&flags[..], &["--next", "--etag-compare", "a/b/tag", "URL"]].concat();
+    let fetched = outcome(&[BINARY, "get", "-sS"], &flags, "", tagged);
+    // curl makes them from 8.12 on, and reads the file before anything is sent.
+    assert_eq!(fetched.code, Some(26));
+    let fetched = outcome(&[BINARY, "get", "-sS"], &flags[..6], "", tagged);
+    assert_eq!(fetched.code, Some(0), "{fetched:?}");
+    let empty: Answer = |asked, _| hello(asked, 0).replace("connection", "etag:\r\nconnection");
+    compare_all(empty, &[&["--etag-save", "saved", "-o", "out", "URL"]]);
+}
+
+#[test]
 fn an_answer_without_content_empties_its_file() {
     compare_all(
         |_, _| "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),

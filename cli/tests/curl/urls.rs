@@ -39,6 +39,7 @@ fn a_query_is_added_to_an_empty_one() {
             &["-G", "-d", "a=b", "URL/x?"],
             &["--url-query", "a=b", "URL/?"],
             &["-G", "-d", "a=b", "URL/x?c"],
+            &["-G", "-d", "", "URL/x"],
         ],
     );
 }

@@ -10,8 +10,8 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use trunkline::Body;
 
@@ -102,27 +102,36 @@ impl ConditionOptions {
     }
 
     /// Writes the etag of an answer; without one the file stays as it is.
-    pub(in crate::get) fn save(&self, answer: &HeaderMap) -> Result<(), Failure> {
+    pub(in crate::get) fn save(
+        &self,
+        answer: &HeaderMap,
+        creates_folders: bool,
+    ) -> Result<(), Failure> {
         let Some(path) = &self.etag_save else {
             return Ok(());
         };
-        let is_stdout = path.as_os_str() == "-";
-        let written = match answer.get(ETAG) {
-            Some(tag) => {
-                let line = [tag.as_bytes(), b"\n"].concat();
-                match is_stdout {
-                    true => std::io::stdout().write_all(&line),
-                    false => std::fs::write(path, line),
-                }
-            }
-            None if is_stdout => Ok(()),
-            None => OpenOptions::new()
-                .append(true)
-                .create(true)
-                .open(path)
-                .map(drop),
+        let tag = answer.get(ETAG).filter(|tag| !tag.is_empty());
+        let line = tag.map(|tag| [tag.as_bytes(), b"\n"].concat());
+        let written = match path.as_os_str() == "-" {
+            true => io::stdout().write_all(&line.unwrap_or_default()),
+            false => write_tag(path, line, creates_folders),
         };
         written.map_err(|error| Failure::output(path.display(), &error))
+    }
+}
+
+/// Writes the line of a tag to its file, which is there behind it without one too.
+fn write_tag(path: &Path, line: Option<Vec<u8>>, creates_folders: bool) -> io::Result<()> {
+    if let Some(folder) = path.parent().filter(|_| creates_folders) {
+        std::fs::create_dir_all(folder)?;
+    }
+    match line {
+        Some(line) => std::fs::write(path, line),
+        None => OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)
+            .map(drop),
     }
 }
 

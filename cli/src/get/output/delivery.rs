@@ -67,9 +67,13 @@ impl Get {
         fetch.place.note_opened(output.opened_file());
         written?;
         // With the tag of a part the rest would never be asked for.
-        self.options.conditions.save(&fields)?;
-        if let Some(path) = path.filter(|_| self.options.output.remote_time) {
-            set_time(&path, fields.get(LAST_MODIFIED));
+        let creates_folders = self.options.output.create_dirs;
+        self.options.conditions.save(&fields, creates_folders)?;
+        if let Some(path) = output
+            .opened_file()
+            .filter(|_| self.options.output.remote_time)
+        {
+            set_time(path, fields.get(LAST_MODIFIED));
         }
         trace.end();
         match refusal.filter(|_| self.options.fail_with_body) {
