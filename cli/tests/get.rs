@@ -205,6 +205,37 @@ fn a_range_is_asked_for_without_compression_and_a_compressed_part_is_refused_wit
     server.heads();
 }
 
+/// As curl has them: what compression saves is seen by these.
+#[test]
+fn the_size_of_a_compressed_body_is_that_of_its_bytes_as_they_came() {
+    let body = zipped(&"a".repeat(1000).into_bytes());
+    let fields = format!(
+        "200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}",
+        body.len()
+    );
+    for (flags, written) in [(&["--compressed"][..], 1000), (&[], body.len())] {
+        let server = Scripted::new(vec![answer(&fields, &body)]);
+        let url = server.url();
+        let format = ["-w", "%{stderr}%{size_download}"];
+        let output = get(&[flags, &format, &[url.as_str()]].concat());
+        assert_eq!(text(&output.stderr), body.len().to_string(), "{flags:?}");
+        assert_eq!(output.stdout.len(), written, "{flags:?}");
+    }
+}
+
+#[test]
+fn a_body_of_the_coding_none_has_no_coding() {
+    let server = Scripted::new(vec![answer(
+        "200 OK\r\ncontent-encoding: none\r\ncontent-length: 2",
+        b"hi",
+    )]);
+    let output = get(&["--compressed", &server.url()]);
+    assert_eq!(
+        (text(&output.stdout).as_str(), output.status.code()),
+        ("hi", Some(0))
+    );
+}
+
 #[test]
 fn a_compressed_body_that_is_cut_off_fails() {
     let whole = zipped(b"many requests, few connections");

@@ -104,6 +104,12 @@ fn is_without_address(error: &Error) -> bool {
 
 /// The failure of an exchange; `has_head`: its response had begun.
 pub(super) fn of(error: &Error, has_head: bool) -> Failure {
+    // A body whose bytes are counted on the way has it as a cause.
+    if error.kind() == ErrorKind::Body
+        && let Some(cause) = error.source().and_then(|cause| cause.downcast_ref())
+    {
+        return of(cause, has_head);
+    }
     let code = match (error.kind(), error.proxy_refusal()) {
         // A tunnel by CONNECT is refused by a response.
         (ErrorKind::Proxy, Some(ProxyRefusal::Socks(_))) => PROXY,

@@ -95,7 +95,11 @@ impl Get {
             output.write(written_heads)?;
         }
         let body = match self.options.decodes() {
-            true => coding::decoded(response)?,
+            true => {
+                let (body, came) = coding::decoded(response)?;
+                facts.coded_bytes = Some(came);
+                body
+            }
             false => response.into_body(),
         };
         let trailers = match self.options.head {

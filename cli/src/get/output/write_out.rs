@@ -1,5 +1,6 @@
 //! -w: the facts of a request in a format of the user.
 
+use super::coding::CodedBytes;
 use crate::failure::Failure;
 use crate::get::given;
 use http::{HeaderMap, StatusCode, Uri, Version};
@@ -75,6 +76,8 @@ pub(in crate::get) struct Facts {
     /// From the beginning to the request that led no further.
     pub(in crate::get) redirect_time: Duration,
     pub(in crate::get) body_bytes: u64,
+    /// Those of the body as it came, where content codings are taken off.
+    pub(in crate::get) coded_bytes: Option<CodedBytes>,
     /// The length of the request's body, where it is known.
     pub(in crate::get) sent_bytes: u64,
     /// The URL as it was given, and its place among them.
@@ -103,6 +106,7 @@ impl Facts {
             redirect_url: None,
             redirect_time: Duration::ZERO,
             body_bytes: 0,
+            coded_bytes: None,
             sent_bytes: 0,
             given: String::new(),
             number: 0,
@@ -145,9 +149,9 @@ impl Facts {
             "redirect_url" => self.redirect_url.clone().unwrap_or_default(),
             "content_type" => self.field("content-type"),
             "filename_effective" => self.file.clone(),
-            "size_download" => self.body_bytes.to_string(),
+            "size_download" => self.received_bytes().to_string(),
             "size_header" => self.head_bytes.to_string(),
-            "speed_download" => self.speed(self.body_bytes).to_string(),
+            "speed_download" => self.speed(self.received_bytes()).to_string(),
             "remote_ip" => peer.map_or(String::new(), |at| at.ip().to_string()),
             "remote_port" => peer.map_or(0, |at| at.port()).to_string(),
             "local_ip" => local.map_or(String::new(), |at| at.ip().to_string()),
@@ -206,6 +210,10 @@ impl Facts {
     pub(in crate::get) fn note_fragment(&mut self, url: &str) {
         let at = url.find('#').unwrap_or(url.len());
         url[at..].clone_into(&mut self.fragment);
+    }
+    fn received_bytes(&self) -> u64 {
+        let coded = self.coded_bytes.as_ref();
+        coded.map_or(self.body_bytes, CodedBytes::get)
     }
     /// Whether a part of the body is on standard output.
     pub(in crate::get) fn is_on_stdout(&self) -> bool {
