@@ -73,6 +73,20 @@ fn a_redirect_is_tried_again_from_its_beginning() {
     );
 }
 
+/// curl has the variable from 8.9 on.
+#[test]
+fn the_format_says_how_often_a_url_was_tried_again() {
+    let busy: Answer = |asked, number| match number {
+        1 | 2 => "HTTP/1.1 503 S\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
+        _ => hello(asked, number),
+    };
+    for (times, written) in [("3", "hello\n2"), ("1", "1"), ("0", "0")] {
+        let arguments = ["--retry", times, "-w", "%{num_retries}", "URL"];
+        let fetched = outcome(&[BINARY, "get", "-sS"], &arguments, "", busy);
+        assert_eq!(fetched.stdout, written, "{times}");
+    }
+}
+
 #[test]
 fn posts_are_sent_again_by_retry() {
     let busy: Answer = |asked, number| match number {

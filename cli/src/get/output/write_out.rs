@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use trunkline::client::ConnectionUse;
 
 /// The variables that `%{json}` has.
-const IN_JSON: [&str; 35] = [
+const IN_JSON: [&str; 36] = [
     "content_type",
     "errormsg",
     "exitcode",
@@ -22,6 +22,7 @@ const IN_JSON: [&str; 35] = [
     "num_connects",
     "num_headers",
     "num_redirects",
+    "num_retries",
     "proxy_ssl_verify_result",
     "redirect_url",
     "referer",
@@ -71,6 +72,8 @@ pub(in crate::get) struct Facts {
     /// Connections that were opened for it, on the way through redirects too.
     pub(in crate::get) connects: u32,
     pub(in crate::get) redirects: u32,
+    /// Further tries before the last one (--retry).
+    pub(in crate::get) retries: u32,
     /// Where the answer leads, followed or not.
     pub(in crate::get) redirect_url: Option<String>,
     /// From the beginning to the request that led no further.
@@ -103,6 +106,7 @@ impl Facts {
             connection: None,
             connects: 0,
             redirects: 0,
+            retries: 0,
             redirect_url: None,
             redirect_time: Duration::ZERO,
             body_bytes: 0,
@@ -145,6 +149,7 @@ impl Facts {
                 .to_ascii_uppercase(),
             "url_effective" => format!("{}{}", self.url, self.fragment),
             "num_redirects" => self.redirects.to_string(),
+            "num_retries" => self.retries.to_string(),
             "num_connects" => self.connects.to_string(),
             "redirect_url" => self.redirect_url.clone().unwrap_or_default(),
             "content_type" => self.field("content-type"),

@@ -62,6 +62,7 @@ impl Get {
             fetch.facts.note_fragment(&before.given);
             (fetch.facts.given, fetch.facts.number) = (before.given, before.number);
             fetch.facts.connects = before.connects;
+            fetch.facts.retries = before.retries + 1;
         }
     }
 }
