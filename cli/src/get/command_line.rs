@@ -97,7 +97,14 @@ impl<'a> Lines<'a> {
         };
         let reversed = name.strip_prefix("no-").filter(|_| value.is_none());
         let reversed = reversed.and_then(|name| self.named(name));
-        match (self.named(name), reversed) {
+        let positive = self.exact(&format!("no-{name}"));
+        let reversed = reversed.or(positive.filter(|_| value.is_none()));
+        // The name of what a flag with `no-` takes away is none of one that begins so.
+        let named = self.exact(name).or_else(|| match positive {
+            Some(_) => None,
+            None => self.named(name),
+        });
+        match (named, reversed) {
             (Some(flag), _) => match (use_of(flag), value) {
                 // clap says that it takes none.
                 (FlagUse::Plain | FlagUse::Next, Some(_)) => self.current.push(text.into()),
@@ -113,18 +120,17 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
+    fn exact(&self, name: &str) -> Option<&'a Arg> {
+        let is_it = |flag: &&&Arg| names_of(flag).any(|own| own == name);
+        self.flags.iter().find(is_it).copied()
+    }
+
     /// The flag of this name, or the only one whose name begins so.
     fn named(&self, name: &str) -> Option<&'a Arg> {
-        let names = |flag: &Arg| {
-            let aliases = flag.get_all_aliases().unwrap_or_default().into_iter();
-            let names = aliases.chain(flag.get_long()).map(str::to_owned);
-            names.collect::<Vec<_>>()
-        };
-        let is_it = |flag: &&&Arg| names(flag).iter().any(|own| own == name);
-        if let Some(flag) = self.flags.iter().find(is_it) {
+        if let Some(flag) = self.exact(name) {
             return Some(flag);
         }
-        let begins = |flag: &&&Arg| names(flag).iter().any(|own| own.starts_with(name));
+        let begins = |flag: &&&Arg| names_of(flag).any(|own| own.starts_with(name));
         let mut found = self.flags.iter().filter(begins);
         match (found.next(), found.next()) {
             (Some(flag), None) if !name.is_empty() => Some(flag),
@@ -141,7 +147,7 @@ impl<'a> Lines<'a> {
     ) -> Result<(), Failure> {
         for (at, letter) in text.char_indices().skip(1) {
             let mut flags = self.flags.iter();
-            let Some(flag) = flags.find(|flag| flag.get_short() == Some(letter)) else {
+            let Some(flag) = flags.find(|flag| letters_of(flag).any(|own| own == letter)) else {
                 self.current.push(format!("-{}", &text[at..]).into());
                 return Ok(());
             };
@@ -216,6 +222,16 @@ impl<'a> Lines<'a> {
         }
         Ok(())
     }
+}
+
+fn names_of(flag: &Arg) -> impl Iterator<Item = &str> {
+    let aliases = flag.get_all_aliases().unwrap_or_default();
+    aliases.into_iter().chain(flag.get_long())
+}
+
+fn letters_of(flag: &Arg) -> impl Iterator<Item = char> {
+    let aliases = flag.get_all_short_aliases().unwrap_or_default();
+    aliases.into_iter().chain(flag.get_short())
 }
 
 /// A flag without its value.

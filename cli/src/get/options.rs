@@ -20,11 +20,12 @@ use std::time::Duration;
 const PARALLEL_MAX: u16 = 50;
 
 /// Flags of curl for what is so in any case.
-const AS_CURL: [&str; 11] = [
+const AS_CURL: [&str; 12] = [
     "basic",
     "no-keepalive",
     "no-styled-output",
     "proxy-basic",
+    "ssl",
     "ssl-reqd",
     "tcp-fastopen",
     "tcp-nodelay",
@@ -162,7 +163,7 @@ pub(crate) struct GetOptions {
     pub(super) route: RouteOptions,
     /// For command lines of curl: there is no file of settings, -u and -U are basic authentication, TLS is of 1.2 and newer, small
     /// packets are not held back, and heads have no colours.
-    #[arg(short = 'q', long = "disable", aliases = AS_CURL, action = ArgAction::Count)]
+    #[arg(short = 'q', long = "disable", aliases = AS_CURL, short_alias = '1', action = ArgAction::Count)]
     as_curl: u8,
     #[command(flatten)]
     refused: RefusedFlags,

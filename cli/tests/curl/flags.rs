@@ -40,6 +40,18 @@ fn names_of_flags_are_cut_and_reversed_as_with_curl() {
 }
 
 #[test]
+fn the_name_without_no_takes_a_flag_back() {
+    compare_all(
+        hello,
+        &[
+            &["--buffer", "--clobber", "--styled-output", "-i", "URL"],
+            &["--sessionid", "--alpn", "--keepalive", "URL"],
+            &["--no-buffer", "--buffer", "--progress-meter", "URL"],
+        ],
+    );
+}
+
+#[test]
 fn flags_for_what_is_so_in_any_case_are_taken() {
     compare_all(
         hello,
@@ -59,6 +71,7 @@ fn flags_for_what_is_so_in_any_case_are_taken() {
                 "--no-keepalive",
                 "URL",
             ],
+            &["--ssl", "-1", "URL"],
             &["--next", "URL"],
             &["-A", "me", "--next", "URL/a", "--next", "URL/b"],
         ],
