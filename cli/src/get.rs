@@ -269,6 +269,7 @@ impl Get {
             String::from_utf8_lossy(referer.as_bytes()).into_owned()
         });
         let interims = Interims::default();
+        let asked = Instant::now();
         let send = |request| {
             interims
                 .of(RequestBuilder::from_parts(&self.client, request))
@@ -300,8 +301,8 @@ impl Get {
         written_heads.extend_from_slice(&text);
         fetch.facts.first_byte = Some(Instant::now());
         fetch.facts.head_bytes += text.len() as u64;
-        fetch.facts.connection = response.extensions().get::<ConnectionUse>().cloned();
-        fetch.facts.connects += u32::from(fetch.facts.is_connection_new());
+        let used = response.extensions().get::<ConnectionUse>();
+        fetch.facts.note_connection(used, asked);
         fetch.facts.head = Some((version, status, response.headers().clone()));
         Ok(response)
     }

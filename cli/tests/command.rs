@@ -206,6 +206,23 @@ fn a_certificate_that_is_not_believed_exits_with_60() {
 }
 
 #[test]
+fn the_time_of_tls_is_written_behind_that_of_the_connection() {
+    let served = Served::start(&["--test-endpoints", "--tls-self-signed"]);
+    for version in ["--http1.1", "--http2"] {
+        let format = "\n%{time_connect} %{time_appconnect} %{time_pretransfer}";
+        let output = run(&["get", "-k", version, "-w", format, &served.url("/bytes/1")]);
+        let written = text(&output.stdout);
+        let times = written.lines().last().expect("a line").split(' ');
+        let times: Vec<f64> = times.map(|time| time.parse().expect("seconds")).collect();
+        assert!(
+            0.0 < times[0] && times[0] < times[1],
+            "{version}: {written}"
+        );
+        assert!(times[1] <= times[2], "{version}: {written}");
+    }
+}
+
+#[test]
 fn a_body_goes_up_and_comes_back_and_fail_turns_a_status_into_an_exit_code() {
     let folder = Folder::new("echo");
     let body: Vec<u8> = (0..3_000_000_u32).map(|at| (at % 251) as u8).collect();

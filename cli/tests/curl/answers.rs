@@ -1,6 +1,6 @@
 //! Heads, bodies and files of answers, and what the format says of them.
 
-use super::{SeenRequest, answer, compare, compare_all, hello, moved, outcome};
+use super::{Answer, SeenRequest, answer, compare, compare_all, hello, moved, outcome};
 use crate::scripted::BINARY;
 
 fn chunks_with_trailers(_: &SeenRequest, _: usize) -> String {
@@ -152,6 +152,36 @@ fn the_time_of_a_lookup_is_written_where_there_was_one() {
     let literal = ["-w", "\\n%{time_namelookup}", "URL"];
     let written = outcome(&[BINARY, "get", "-sS"], &literal, "", hello);
     assert!(written.stdout.ends_with("\n0.000000"), "{written:?}");
+}
+
+#[test]
+fn the_times_of_a_connection_are_written_once_and_its_requests_are_ready_later() {
+    let format = "%{time_connect} %{time_appconnect} %{time_pretransfer} %{time_starttransfer}\n";
+    let times = |arguments: &[&str], answer: Answer| {
+        let arguments = [&["-w", format, "-o", "out"], arguments].concat();
+        let written = outcome(&[BINARY, "get", "-sS"], &arguments, "", answer).stdout;
+        let lines = written.lines().map(|line| {
+            let times = line.split(' ').map(|time| time.parse().expect("seconds"));
+            times.collect::<Vec<f64>>()
+        });
+        lines.collect::<Vec<_>>()
+    };
+    let keeps: Answer = |asked, _| hello(asked, 0).replace("connection: close\r\n", "");
+    let found = times(&["-o", "out", "URL/a", "URL/b"], keeps);
+    let (first, second) = (&found[0], &found[1]);
+    assert!(0.0 < first[0] && first[0] <= first[2], "{found:?}");
+    // The second one goes on the connection of the first.
+    assert!(second[0] == 0.0 && 0.0 < second[2], "{found:?}");
+    for times in &found {
+        assert!(times[1] == 0.0 && times[2] <= times[3], "{found:?}");
+    }
+    // The connection of a URL is the one on which its redirect came.
+    let moves: Answer = |asked, number| match number {
+        1 => "HTTP/1.1 302 F\r\nlocation: /y\r\ncontent-length: 0\r\n\r\n".to_owned(),
+        _ => hello(asked, 0),
+    };
+    let found = times(&["-L", "URL/x"], moves).remove(0);
+    assert!(0.0 < found[0] && found[0] < found[2], "{found:?}");
 }
 
 #[test]

@@ -130,6 +130,7 @@ impl AttemptReport {
             false => None,
         };
         let round_trip = opened.round_trip();
+        let reached = opened.reached();
         let io = opened.into_link(&client, origin, now);
         let capacity = Capacity::fresh(io.machine.capacity(), io.machine.is_limit_known());
         let handle = Arc::new(TaskHandle::default());
@@ -138,7 +139,7 @@ impl AttemptReport {
         if let Some(round_trip) = round_trip {
             client.note_round_trip(id, round_trip);
         }
-        let used = ConnectionUse::new(info, id.number());
+        let used = ConnectionUse::new(info, id.number(), reached);
         *owed = None;
         let is_early = io.is_early();
         if !is_early {
@@ -227,6 +228,8 @@ pub(in crate::client) struct OpenedBytes {
     forwards: Option<h1::Proxy>,
     /// How long the network took to connect, where it is the origin that answered.
     round_trip: Option<Duration>,
+    /// When TLS could begin; `None`: it is the connector's.
+    reached: Option<Instant>,
 }
 
 impl NegotiatedConnection {
@@ -237,6 +240,7 @@ impl NegotiatedConnection {
             multiplexing,
             forwards: None,
             round_trip: None,
+            reached: None,
         }))
     }
     fn multiplexing(&self) -> Multiplexing {
@@ -249,6 +253,12 @@ impl NegotiatedConnection {
     fn round_trip(&self) -> Option<Duration> {
         match self {
             Self::Bytes(bytes) => bytes.round_trip,
+            Self::Quic(_) => None,
+        }
+    }
+    fn reached(&self) -> Option<Instant> {
+        match self {
+            Self::Bytes(bytes) => bytes.reached,
             Self::Quic(_) => None,
         }
     }

@@ -66,7 +66,7 @@ fn a_connection(
             Transport::plain(near),
             dispatch.machine(origin, multiplexing, now),
         ),
-        ConnectionUse::new(None, id.number()),
+        ConnectionUse::new(None, id.number(), None),
         id,
         Arc::clone(&handle),
         Arc::downgrade(dispatch),

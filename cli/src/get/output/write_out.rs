@@ -63,6 +63,11 @@ pub(in crate::get) struct Facts {
     pub(in crate::get) looked_up: Option<Instant>,
     /// When its head was there.
     pub(in crate::get) first_byte: Option<Instant>,
+    /// When the last connection that was opened for it led to its origin, and when its handshake was done, if it has TLS.
+    pub(in crate::get) reached: Option<Instant>,
+    pub(in crate::get) secured: Option<Instant>,
+    /// When its last request could go out.
+    pub(in crate::get) ready: Option<Instant>,
     pub(in crate::get) url: Uri,
     /// The part of the URL that is not sent, with its `#`.
     pub(in crate::get) fragment: String,
@@ -99,6 +104,9 @@ impl Facts {
             began: Instant::now(),
             looked_up: None,
             first_byte: None,
+            reached: None,
+            secured: None,
+            ready: None,
             url,
             fragment: String::new(),
             method: String::new(),
@@ -129,11 +137,6 @@ impl Facts {
             info.and_then(|info| info.local_addr()),
             info.and_then(|info| info.peer_addr()),
         );
-        let opened = self
-            .connection
-            .as_ref()
-            .filter(|_| self.is_connection_new())
-            .map(ConnectionUse::opened);
         let status = self
             .head
             .as_ref()
@@ -161,7 +164,9 @@ impl Facts {
             "remote_port" => peer.map_or(0, |at| at.port()).to_string(),
             "local_ip" => local.map_or(String::new(), |at| at.ip().to_string()),
             "local_port" => local.map_or(0, |at| at.port()).to_string(),
-            "time_connect" | "time_appconnect" | "time_pretransfer" => seconds(self.since(opened)),
+            "time_connect" => seconds(self.since(self.reached)),
+            "time_appconnect" => seconds(self.since(self.secured)),
+            "time_pretransfer" => seconds(self.since(self.ready)),
             "time_starttransfer" => seconds(self.since(self.first_byte)),
             "time_total" => seconds(self.began.elapsed()),
             "exitcode" => self.exit_code.to_string(),
@@ -224,10 +229,17 @@ impl Facts {
     pub(in crate::get) fn is_on_stdout(&self) -> bool {
         self.body_bytes > 0 && self.file.is_empty()
     }
-    /// Whether its last request was the first on its connection.
-    pub(in crate::get) fn is_connection_new(&self) -> bool {
-        let connection = self.connection.as_ref();
-        connection.is_some_and(|used| used.earlier_requests() == 0)
+    /// Notes the connection of its last request, which was made at `asked`.
+    pub(in crate::get) fn note_connection(&mut self, used: Option<&ConnectionUse>, asked: Instant) {
+        self.connection = used.cloned();
+        self.ready = Some(asked);
+        if let Some(used) = used.filter(|used| used.earlier_requests() == 0) {
+            let is_tls = self.url.scheme_str() == Some("https");
+            self.connects += 1;
+            self.reached = Some(used.reached());
+            self.secured = is_tls.then(|| used.opened());
+            self.ready = Some(used.opened().max(asked));
+        }
     }
     fn version(&self) -> &'static str {
         match self.head.as_ref().map(|(version, ..)| *version) {

@@ -13,6 +13,7 @@ use rustls::{CertificateError, ClientConfig, ClientConnection, InvalidMessage};
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 use trunkline_core::pool::{Multiplexing, Origin, Protocols, Scheme};
 
 /// Opens the connection. `place`: where the origin is known to be.
@@ -69,6 +70,7 @@ fn in_the_clear(origin: &Origin, reached: Reached) -> Result<NegotiatedConnectio
         multiplexing,
         forwards,
         round_trip,
+        reached: Some(Instant::now()),
     })))
 }
 
@@ -86,6 +88,7 @@ async fn handshake(
         .with_source(error)
     })?;
     let tls = ClientConnection::new(config, server_name).map_err(Error::tls)?;
+    let began = Instant::now();
     let mut transport: Transport<Socket> = Transport::tls(reached.socket, tls.into());
     if let Err(error) = poll_fn(|cx| transport.poll_handshake(cx)).await {
         return Ok(Err(error));
@@ -108,6 +111,7 @@ async fn handshake(
         multiplexing,
         forwards: reached.forwards,
         round_trip: reached.round_trip,
+        reached: Some(began),
     }))))
 }
 

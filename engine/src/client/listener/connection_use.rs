@@ -10,16 +10,24 @@ use std::time::Instant;
 pub struct ConnectionUse {
     info: Option<ConnectionInfo>,
     number: u64,
+    reached: Instant,
     opened: Instant,
     earlier: u64,
 }
 
 impl ConnectionUse {
-    pub(in crate::client) fn new(info: Option<ConnectionInfo>, number: u64) -> Self {
+    /// `reached`: when the socket led to its origin; `None`: only now.
+    pub(in crate::client) fn new(
+        info: Option<ConnectionInfo>,
+        number: u64,
+        reached: Option<Instant>,
+    ) -> Self {
+        let opened = Instant::now();
         Self {
             info,
             number,
-            opened: Instant::now(),
+            reached: reached.unwrap_or(opened),
+            opened,
             earlier: 0,
         }
     }
@@ -37,6 +45,11 @@ impl ConnectionUse {
     /// The connection's number; no other connection of the client ever has it.
     pub fn number(&self) -> u64 {
         self.number
+    }
+    /// When its socket led to the origin, through a proxy too, and TLS could begin. Over QUIC, and for a stream of a
+    /// [`Connector`](crate::client::Connector): as [`opened`](Self::opened).
+    pub fn reached(&self) -> Instant {
+        self.reached
     }
     /// When its handshake was done.
     pub fn opened(&self) -> Instant {
