@@ -129,6 +129,33 @@ fn a_body_that_is_cut_is_an_error_wherever_it_is_cut() {
 }
 
 #[test]
+fn what_came_of_a_body_that_breaks_off_is_decompressed_in_front_of_its_error() {
+    run(async {
+        let text = text();
+        for coding in ["gzip", "deflate"] {
+            let bytes = encoded(coding, &text).await;
+            let (mut sender, body) = Body::channel();
+            let half = Bytes::copy_from_slice(&bytes[..bytes.len() / 2]);
+            sender.send(half).await.unwrap();
+            // Both are there when the body is read.
+            sender.fail("it broke off");
+            let mut body = decompress(response(coding, body)).into_body();
+            let mut came = Vec::new();
+            let error = loop {
+                match body.chunk().await {
+                    Ok(piece) => came.extend(piece.unwrap()),
+                    Err(error) => break error,
+                }
+            };
+            assert!(!came.is_empty() && text.starts_with(&came), "{coding}");
+            assert_eq!(error.kind(), ErrorKind::Body, "{coding}");
+            let cause = std::error::Error::source(&error).unwrap().to_string();
+            assert_eq!(cause, "it broke off", "{coding}");
+        }
+    });
+}
+
+#[test]
 fn bytes_that_are_no_coding_and_bytes_behind_one_are_errors() {
     run(async {
         for (name, coding) in NAMES {

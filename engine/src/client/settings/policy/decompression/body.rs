@@ -259,7 +259,10 @@ impl AsyncBufRead for Source {
                 Some(Err(error)) => {
                     this.failed = Some(error);
                     this.ended = true;
-                    return Poll::Ready(Err(io::ErrorKind::Other.into()));
+                    // A decoder that gets an error drops what it has made of the bytes in front of it, and one that
+                    // has to wait gives that out.
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
                 }
                 None => this.ended = true,
             }
