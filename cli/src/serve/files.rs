@@ -4,9 +4,11 @@
 //! module decides which may be read, and lists directories.
 
 mod kept;
+mod missing;
 mod names;
 
 use self::kept::{KeptAnswers, Unreadable, key_of};
+use self::missing::PageRequest;
 use self::names::{is_hidden, relative};
 use super::answer::{SiteBody, plain};
 use super::disk::{Disk, StandIn};
@@ -19,6 +21,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 use tower_http::services::ServeDir;
+use tower_http::services::fs::DefaultServeDirFallback;
 use tower_service::Service;
 
 /// A directory to serve.
@@ -65,7 +68,13 @@ impl Files {
         &self,
         request: Request<B>,
     ) -> Response<SiteBody<B>> {
+        let of_page = PageRequest::of(&request);
         let mut response = self.find(request).await;
+        if response.status() == StatusCode::NOT_FOUND
+            && let Some(page) = of_page.page(&self.disk).await
+        {
+            response = page;
+        }
         // The media type follows from the name alone: browsers must not guess from the content that
         // it is a script.
         let headers = response.headers_mut();
@@ -114,10 +123,7 @@ impl Files {
             );
         }
         let is_replaced = stand_in.is_some();
-        let mut reader = ServeDir::with_backend("", disk.with(stand_in))
-            .precompressed_br()
-            .precompressed_gzip()
-            .precompressed_zstd();
+        let mut reader = reader_of(disk.with(stand_in));
         let mut response = read_range(&mut reader, request).await;
         if let Some(page) = page
             && response.status() == StatusCode::NOT_FOUND
@@ -171,6 +177,14 @@ impl Files {
         );
         response
     }
+}
+
+/// A reader of files, which gives compressed variants that lie beside them.
+fn reader_of(disk: Disk) -> ServeDir<DefaultServeDirFallback, Disk> {
+    ServeDir::with_backend("", disk)
+        .precompressed_br()
+        .precompressed_gzip()
+        .precompressed_zstd()
 }
 
 /// Whether an application may have the path as a route: a missing script or picture is missing.

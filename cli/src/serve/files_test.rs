@@ -165,6 +165,39 @@ async fn what_is_not_there_is_said_in_words_and_what_has_not_changed_varies_as_t
 }
 
 #[tokio::test]
+async fn what_is_not_there_has_the_page_of_the_directory_that_says_so() {
+    let folder = Folder::new("page-of-404");
+    let root = folder.0.join("root");
+    std::fs::write(root.join("404.html"), "<p>gone").expect("a page");
+    std::fs::write(root.join("404.html.gz"), "zipped").expect("a page");
+    let files = folder.showing(false, false);
+    for path in ["/none", "/none/", "/.git/config", "/%00", "/a.txt/", "/"] {
+        let (status, headers, body) = ask(&files, path, Some(("range", "bytes=0-1"))).await;
+        assert_eq!(
+            (status, body.as_str()),
+            (StatusCode::NOT_FOUND, "<p>gone"),
+            "{path}"
+        );
+        assert_eq!(headers["content-type"], "text/html; charset=utf-8");
+        assert_eq!(headers["x-content-type-options"], "nosniff");
+        // A later answer for that path is no version of this one.
+        for name in ["etag", "last-modified", "accept-ranges"] {
+            assert!(!headers.contains_key(name), "{name}");
+        }
+    }
+    let (status, headers, body) = ask(&files, "/none", Some(("accept-encoding", "gzip"))).await;
+    assert_eq!((status, body.as_str()), (StatusCode::NOT_FOUND, "zipped"));
+    assert_eq!(headers["content-encoding"], "gzip");
+    let (status, headers, body) = answered(&files, Request::head("/none")).await;
+    assert_eq!((status, body.as_str()), (StatusCode::NOT_FOUND, ""));
+    assert_eq!(headers["content-length"], "7");
+    let (status, ..) = ask(&files, "/404.html", None).await;
+    assert_eq!(status, StatusCode::OK);
+    let (status, ..) = answered(&files, Request::post("/none")).await;
+    assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
+}
+
+#[tokio::test]
 async fn a_path_that_no_file_can_have_is_not_there() {
     let folder = Folder::new("no-file");
     symlink("circle", folder.0.join("root/circle")).expect("a link");
