@@ -131,7 +131,7 @@ impl Get {
         file: Option<&Path>,
     ) -> Result<Fetch, Failure> {
         let url = expanded.url.as_str();
-        let (target, credentials) = target_of(url)?;
+        let (target, credentials) = self.options.url.read(url)?;
         let mut template = self.template.clone();
         if let Some(file) = file {
             template.upload(file);
@@ -228,6 +228,7 @@ impl Get {
             fetch.facts.note_fragment(&shown);
             fetch.facts.redirect_url = None;
             self.options.redirects.check(&target.uri, true)?;
+            self.options.url.check(credentials.as_deref())?;
             let credentials = self.credentials(&target, credentials);
             let (status, way) = (response.status(), (&fetch.uri, &target.uri));
             let redirects = &self.options.redirects;
@@ -270,17 +271,22 @@ impl Get {
         });
         let interims = Interims::default();
         let asked = Instant::now();
-        let send = |request| {
-            interims
-                .of(RequestBuilder::from_parts(&self.client, request))
-                .send()
+        // While a body is sent, no byte of a response is due.
+        let mut slow = self.options.slow.watch();
+        slow.take_if(|_| !request.body().is_end_stream());
+        let mut send = async |request| {
+            let sent = interims.of(RequestBuilder::from_parts(&self.client, request));
+            match &mut slow {
+                Some(slow) => slow.next(sent.send()).await,
+                None => Ok(sent.send().await),
+            }
         };
         let authority = fetch
             .uri
             .authority()
             .map(ToString::to_string)
             .unwrap_or_default();
-        let mut outcome = send(request).await;
+        let mut outcome = send(request).await?;
         if matches!(&outcome, Err(error) if error.kind() == ErrorKind::TransportClosed)
             && is_harmless
             && fetch.template.can_repeat()
@@ -288,7 +294,7 @@ impl Get {
         {
             // Its server may have ended a connection that was kept before the request came: another one is tried once, as by curl, though
             // not for a request that may have been processed and does harm twice (RFC 9110 section 9.2.2).
-            outcome = send(self.request(trace, fetch).await?).await;
+            outcome = send(self.request(trace, fetch).await?).await?;
         }
         let response = outcome.map_err(|error| exit::of(&trace.failed(error), false))?;
         self.answered.borrow_mut().insert(authority);
@@ -316,19 +322,4 @@ fn sent_bytes(request: &Request<Body>) -> u64 {
     };
     let exact = request.body().size_hint().exact();
     exact.or_else(by_field).unwrap_or(0)
-}
-
-/// A URL of the command line, with curl's codes for what is wrong with it.
-fn target_of(url: &str) -> Result<(Target, Option<String>), Failure> {
-    target::with_credentials(url).map_err(|failure| {
-        let is_other = url.split_once("://").is_some_and(|(scheme, _)| {
-            !["http", "https"]
-                .iter()
-                .any(|known| scheme.eq_ignore_ascii_case(known))
-        });
-        failure.with_code(match is_other {
-            true => exit::SCHEME,
-            false => exit::URL,
-        })
-    })
 }

@@ -17,6 +17,9 @@ pub(crate) struct TlsOptions {
     /// TLS 1.3 alone.
     #[arg(long = "tlsv1.3")]
     only_tls13: bool,
+    /// The newest version of TLS: 1.2 is that alone, 1.3 is so in any case.
+    #[arg(long, value_name = "VERSION", value_parser = ["default", "1.2", "1.3"], conflicts_with = "only_tls13")]
+    tls_max: Option<String>,
     /// Believe the certificates in this PEM file too, by OpenSSL's rules: a server's own certificate may be among them.
     #[arg(long, value_name = "FILE")]
     cacert: Option<PathBuf>,
@@ -49,6 +52,9 @@ impl TlsOptions {
         }
         if self.only_tls13 {
             tls = tls.only_tls13();
+        }
+        if self.tls_max.as_deref() == Some("1.2") {
+            tls = tls.only_tls12();
         }
         if let Some(path) = &self.cacert {
             // One that `openssl req -x509` has made says that it is an authority.

@@ -18,6 +18,7 @@ mod files;
 mod flags;
 mod origin;
 mod pairs;
+mod proxies;
 mod redirects;
 mod requests;
 mod retries;

@@ -27,7 +27,7 @@ pub(super) const STATUS: u8 = 22;
 /// A file to be sent cannot be read.
 const UNREAD: u8 = 26;
 /// The time of -m or --connect-timeout is over.
-const TIME: u8 = 28;
+pub(super) const TIME: u8 = 28;
 /// The server gives no such part of the content.
 pub(super) const RANGE: u8 = 33;
 /// The TLS handshake failed.
@@ -54,6 +54,8 @@ pub(super) const REWIND: u8 = 65;
 pub(super) const CODING: u8 = 61;
 /// HTTP/2 or HTTP/3: the server reset the stream.
 const STREAM: u8 = 92;
+/// The URL has a user in it, which the flags forbid.
+pub(super) const LOGIN: u8 = 67;
 /// A SOCKS proxy refused.
 const PROXY: u8 = 97;
 

@@ -44,6 +44,16 @@ pub(super) fn read(path: &str) -> Result<Vec<u8>, Failure> {
     read.map_err(|error| exit::unread(path, &error))
 }
 
+/// The lines of -H and --proxy-header: one, or those of @FILE.
+pub(super) fn field_lines(given: &str) -> Result<Vec<String>, Failure> {
+    let text = match given.strip_prefix('@') {
+        Some(path) => String::from_utf8_lossy(&read(path)?).into_owned(),
+        None => given.to_owned(),
+    };
+    let lines = text.lines().filter(|line| !line.is_empty());
+    Ok(lines.map(str::to_owned).collect())
+}
+
 /// A time of a flag; 0: no bound, as with curl.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().unwrap_or(f64::NAN);

@@ -10,6 +10,8 @@ use super::route::RouteOptions;
 use super::route::netrc::NetrcOptions;
 use super::route::redirects::RedirectOptions;
 use super::route::retries::RetryOptions;
+use super::route::slow::SlowOptions;
+use super::route::url::UrlOptions;
 use crate::tls_options::TlsOptions;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use http::StatusCode;
@@ -137,6 +139,8 @@ pub(crate) struct GetOptions {
     #[arg(short, long)]
     pub(super) globoff: bool,
     #[command(flatten)]
+    pub(super) url: UrlOptions,
+    #[command(flatten)]
     pub(super) tls: TlsOptions,
     /// Seconds for all of a URL, as 2.5.
     #[arg(short = 'm', long = "max-time", alias = "timeout", value_name = "SECONDS", value_parser = seconds)]
@@ -150,6 +154,8 @@ pub(crate) struct GetOptions {
     /// Bytes per second at which a body is read, as 1000, 100K or 2M.
     #[arg(long, value_name = "RATE", value_parser = pace::rate)]
     pub(super) limit_rate: Option<u64>,
+    #[command(flatten)]
+    pub(super) slow: SlowOptions,
     /// Fetch no further URL behind one that failed.
     #[arg(long)]
     pub(super) fail_early: bool,

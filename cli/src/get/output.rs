@@ -4,6 +4,7 @@ pub(super) mod coding;
 pub(super) mod conditions;
 mod date;
 mod delivery;
+mod existing;
 pub(super) mod heads;
 pub(super) mod pace;
 pub(super) mod resume;
@@ -13,6 +14,7 @@ pub(super) mod write_out;
 use super::{exit, given};
 use crate::failure::{Diagnostics, Failure, report};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use existing::{Existing, ExistingOptions};
 use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderValue};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -37,6 +39,8 @@ pub(super) struct OutputOptions {
     /// Make the folders of -o and --output-dir.
     #[arg(long)]
     pub(super) create_dirs: bool,
+    #[command(flatten)]
+    existing: ExistingOptions,
     /// Remove the file of -o or -O where its URL failed.
     #[arg(long)]
     pub(super) remove_on_error: bool,
@@ -92,25 +96,36 @@ impl OutputOptions {
             None => path,
         }
     }
-    /// The file for a body, and whether it must be new, because the server chose its name; `None`: standard output.
-    pub(super) fn path(
+    /// The file for a body, and the treatment of one that is there; `None`: standard output.
+    fn path(
         &self,
         place: &BodyPlace,
         fields: &HeaderMap,
-    ) -> Result<(Option<PathBuf>, bool), Failure> {
+    ) -> Result<(Option<PathBuf>, Existing), Failure> {
+        if self.existing.no_clobber
+            && let Some(path) = &place.opened
+        {
+            // An earlier try has made it.
+            return Ok((Some(path.clone()), Existing::Replaced));
+        }
+        let usual = match self.existing.no_clobber {
+            true => Existing::Kept,
+            false => Existing::Replaced,
+        };
         match &place.destination {
-            Destination::Stdout => Ok((None, false)),
-            Destination::File(path) => Ok((Some(self.in_folder(path.clone())), false)),
+            Destination::Stdout => Ok((None, usual)),
+            Destination::File(path) => Ok((Some(self.in_folder(path.clone())), usual)),
             Destination::RemoteName => {
                 let disposition = fields.get(CONTENT_DISPOSITION);
                 let named = disposition.and_then(|value| name_in(value.to_str().ok()?));
                 match named {
                     Some(name) => {
                         let path = Some(self.in_folder(name));
-                        let is_new = path != place.opened;
-                        Ok((path, is_new))
+                        let is_own = self.existing.no_clobber || path == place.opened;
+                        let existing = if is_own { usual } else { Existing::Refused };
+                        Ok((path, existing))
                     }
-                    None => name_of(&place.asked).map(|name| (Some(self.in_folder(name)), false)),
+                    None => name_of(&place.asked).map(|name| (Some(self.in_folder(name)), usual)),
                 }
             }
         }
@@ -296,8 +311,7 @@ pub(super) struct Opening {
     pub(super) from: u64,
     /// The body's length, if it is known.
     pub(super) expected: Option<u64>,
-    /// One that is there is an error: the server chose its name.
-    pub(super) is_new: bool,
+    existing: Existing,
     pub(super) creates_folders: bool,
     pub(super) is_silent: bool,
 }
@@ -375,7 +389,8 @@ impl Output {
 
     fn opened(&mut self) -> io::Result<&mut dyn Write> {
         if let (Sink::Unopened(how), Some(path)) = (&self.sink, &self.path) {
-            self.sink = Sink::Open(Box::new(file(path, *how)?));
+            let (file, path) = file(path, *how)?;
+            (self.sink, self.path) = (Sink::Open(Box::new(file)), Some(path));
         }
         match &mut self.sink {
             Sink::Open(sink) => Ok(sink),
@@ -391,17 +406,20 @@ impl Output {
     }
 }
 
-fn file(path: &Path, how: Opening) -> io::Result<File> {
+/// Opens it; its path, which may be another one.
+fn file(path: &Path, how: Opening) -> io::Result<(File, PathBuf)> {
     if how.creates_folders
         && let Some(folder) = path.parent()
     {
         std::fs::create_dir_all(folder)?;
     }
-    match how.from {
-        0 if how.is_new => OpenOptions::new().write(true).create_new(true).open(path),
-        0 => File::create(path),
-        from => resume::open_at(path, from),
-    }
+    let file = match (how.from, how.existing) {
+        (0, Existing::Replaced) => File::create(path),
+        (0, Existing::Refused) => OpenOptions::new().write(true).create_new(true).open(path),
+        (0, Existing::Kept) => return existing::open_free(path),
+        (from, _) => resume::open_at(path, from),
+    };
+    file.map(|file| (file, path.to_owned()))
 }
 
 /// --stderr. What is said is beside the work, which goes on where it has no place.

@@ -9,15 +9,12 @@ const ONLY_BASIC_PROXY: &str =
     "-U is Basic authentication at the proxy; other schemes are not here";
 
 const ONLY_SOCKS5: &str = "proxies of SOCKS are of version 5: -x socks5://HOST:PORT";
-const SOCKS5: &str =
-    "write -x socks5://HOST:PORT, or socks5h:// for a proxy that looks the name up";
-
 const TLS: &str = "versions and ciphers of TLS are those of 1.2 and 1.3 that are safe; --tlsv1.3 takes the newer alone";
 
 const PINS: &str = "a server is known by its certificate: --cacert with that alone trusts it and what it has signed beside the system's roots";
 
 /// The flags, and the reason of each.
-const FLAGS: [(&str, &str); 45] = [
+const FLAGS: [(&str, &str); 38] = [
     ("anyauth", ONLY_BASIC),
     ("digest", ONLY_BASIC),
     ("ntlm", ONLY_BASIC),
@@ -39,22 +36,6 @@ const FLAGS: [(&str, &str); 45] = [
         "a body that ends before its length is cut, and -o keeps what came of it",
     ),
     (
-        "speed-limit",
-        "a slow body is bounded by -m, the time for all of a URL",
-    ),
-    (
-        "speed-time",
-        "a slow body is bounded by -m, the time for all of a URL",
-    ),
-    (
-        "no-clobber",
-        "a file of -o is written anew; one that the server names with -OJ is never overwritten",
-    ),
-    (
-        "proxy-header",
-        "a proxy gets -U and the field user-agent, and none other of its own",
-    ),
-    (
         "suppress-connect-headers",
         "the head of a proxy's answer to CONNECT is not written: leave it out",
     ),
@@ -63,8 +44,6 @@ const FLAGS: [(&str, &str); 45] = [
         "the system chooses the port of each connection; --interface chooses its address",
     ),
     ("socks4", ONLY_SOCKS5),
-    ("socks5", SOCKS5),
-    ("socks5-hostname", SOCKS5),
     ("pinnedpubkey", PINS),
     (
         "hsts",
@@ -97,7 +76,6 @@ const FLAGS: [(&str, &str); 45] = [
     ("ciphers", TLS),
     ("tls13-ciphers", TLS),
     ("curves", TLS),
-    ("tls-max", TLS),
     ("sslv2", TLS),
     ("sslv3", TLS),
     ("proxy-pinnedpubkey", PINS),
@@ -135,7 +113,7 @@ const FLAGS: [(&str, &str); 45] = [
 ];
 
 /// Further flags of curl.
-const OTHERS: [&str; 88] = [
+const OTHERS: [&str; 83] = [
     "append",
     "cert-status",
     "cert-type",
@@ -145,7 +123,6 @@ const OTHERS: [&str; 88] = [
     "delegation",
     "disable-eprt",
     "disable-epsv",
-    "disallow-username-in-url",
     "dns-interface",
     "dns-ipv4-addr",
     "dns-ipv6-addr",
@@ -165,11 +142,8 @@ const OTHERS: [&str; 88] = [
     "ftp-ssl-ccc",
     "ftp-ssl-ccc-mode",
     "ftp-ssl-control",
-    "happy-eyeballs-timeout-ms",
-    "haproxy-protocol",
     "hostpubmd5",
     "hostpubsha256",
-    "keepalive-time",
     "key-type",
     "krb",
     "libcurl",
@@ -184,7 +158,6 @@ const OTHERS: [&str; 88] = [
     "no-sessionid",
     "ntlm-wb",
     "pass",
-    "proto-default",
     "proxy-cacert",
     "proxy-capath",
     "proxy-cert",
@@ -248,8 +221,6 @@ impl Args for RefusedFlags {
                 "ftp-port" => flag.short('P'),
                 "quote" => flag.short('Q'),
                 "telnet-option" => flag.short('t'),
-                "speed-limit" => flag.short('Y'),
-                "speed-time" => flag.short('y'),
                 _ => flag,
             }
         }))

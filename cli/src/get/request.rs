@@ -6,11 +6,11 @@ pub(super) mod glob;
 mod upload;
 
 use super::body::form::{self, FormPart};
-use super::given::{basic, value};
+use super::given::{basic, field_lines, value};
 use super::options::GetOptions;
 use super::output::resume::Offset;
 use super::route::redirects::RedirectOptions;
-use super::{CODINGS, body, exit, given};
+use super::{CODINGS, body, exit};
 use crate::failure::Failure;
 use crate::target;
 use bytes::Bytes;
@@ -253,12 +253,8 @@ fn content(options: &GetOptions) -> Result<Content, Failure> {
 fn fields(options: &GetOptions) -> Result<HeaderMap, Failure> {
     let (mut fields, mut removed) = (HeaderMap::new(), Vec::new());
     for line in &options.headers {
-        let lines = match line.strip_prefix('@') {
-            Some(path) => String::from_utf8_lossy(&given::read(path)?).into_owned(),
-            None => line.clone(),
-        };
-        for line in lines.lines().filter(|line| !line.is_empty()) {
-            let (name, value) = target::field(line)?;
+        for line in field_lines(line)? {
+            let (name, value) = target::field(&line)?;
             // `name:` takes away what would be sent; `name;` sends it without a value.
             match value.is_empty() && !line.ends_with(';') {
                 true => removed.push(name),

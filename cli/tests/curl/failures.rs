@@ -81,6 +81,33 @@ fn a_failure_has_curls_exit_code() {
 }
 
 #[test]
+fn a_response_that_comes_too_slowly_is_given_up() {
+    let stalls: Answer = |_, _| "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc".to_owned();
+    compare_all(
+        stalls,
+        &[
+            &["-y", "1", "-Y", "1000", "URL"],
+            &[
+                "--speed-time",
+                "1",
+                "--speed-limit",
+                "1000",
+                "-o",
+                "out",
+                "URL",
+            ],
+        ],
+    );
+    compare_all(
+        hello,
+        &[&["-y", "1", "-Y", "1000", "URL"], &["-Y", "0", "URL"]],
+    );
+    // A response without a head is one of no byte.
+    let silent: Answer = |_, _| "HTTP/1.1 200 OK\r\n".to_owned();
+    compare_all(silent, &[&["-y", "1", "-Y", "1000", "URL"]]);
+}
+
+#[test]
 fn a_tunnel_that_a_proxy_refuses_exits_with_56() {
     let refuses: Answer =
         |_, _| "HTTP/1.1 403 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned();

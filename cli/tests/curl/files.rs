@@ -31,6 +31,61 @@ fn a_file_stays_where_an_answer_breaks_off_before_its_first_byte() {
 }
 
 #[test]
+fn a_file_that_may_not_be_lost_stays_and_the_body_has_a_number() {
+    compare_all(
+        hello,
+        &[
+            &[
+                "--no-clobber",
+                "-o",
+                "f",
+                "-w",
+                "%{filename_effective}",
+                "URL",
+            ],
+            &["--no-clobber", "-o", "f", "-o", "f", "URL/a", "URL/b"],
+            &["--no-clobber", "-O", "URL/f"],
+            &["--no-clobber", "-o", "new", "URL"],
+            &["--no-clobber", "-o", "/dev/null", "URL"],
+            &["--no-clobber", "-o", "no/such/f", "URL"],
+        ],
+    );
+    let named: Answer = |_, _| super::answers::named("attachment; filename=f");
+    compare_all(named, &[&["--no-clobber", "-OJ", "URL/x"]]);
+    // A further try writes the file of the first one again.
+    let cut: Answer = |asked, number| match number {
+        1 => "HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\nabc".to_owned(),
+        _ => hello(asked, number),
+    };
+    let again = ["--no-clobber", "--retry", "1", "--retry-all-errors"];
+    let again = [&again[..], &["-o", "f", "URL"]].concat();
+    compare_all(
+        cut,
+        &[
+            &again,
+            &["--no-clobber", "--remove-on-error", "-o", "f", "URL"],
+        ],
+    );
+}
+
+/// curl has the flag from 8.10 on.
+#[test]
+fn a_url_is_left_out_whose_file_is_there() {
+    let flags = ["--skip-existing", "-o", "f", "-O", "-o", "new"];
+    let flags = [
+        &flags[..],
+        &["-w", "%{urlnum}", "URL/a", "URL/part", "URL/c"],
+    ]
+    .concat();
+    let fetched = outcome(&[BINARY, "get", "-sS"], &flags, "", hello);
+    let lines: Vec<_> = fetched.asked.iter().map(|asked| &asked.line[..]).collect();
+    assert_eq!(lines, ["GET /c HTTP/1.1"]);
+    assert_eq!((fetched.stdout.as_str(), fetched.code), ("2", Some(0)));
+    assert_eq!(fetched.files["new"], "hello\n");
+    assert_eq!(fetched.files["part"], "he");
+}
+
+#[test]
 fn a_file_that_is_whole_stays_where_the_rest_of_it_is_asked_for() {
     let cases: &[&[&str]] = &[
         &["-C", "-", "-o", "part", "-w", "%{http_code}", "URL"],

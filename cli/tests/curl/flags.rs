@@ -47,6 +47,7 @@ fn the_name_without_no_takes_a_flag_back() {
             &["--buffer", "--clobber", "--styled-output", "-i", "URL"],
             &["--sessionid", "--alpn", "--keepalive", "URL"],
             &["--no-buffer", "--buffer", "--progress-meter", "URL"],
+            &["--no-clobber", "--clobber", "-o", "f", "URL"],
         ],
     );
 }
@@ -72,6 +73,15 @@ fn flags_for_what_is_so_in_any_case_are_taken() {
                 "URL",
             ],
             &["--ssl", "-1", "URL"],
+            &[
+                "--keepalive-time",
+                "9",
+                "--happy-eyeballs-timeout-ms",
+                "99",
+                "URL",
+            ],
+            &["--tls-max", "1.2", "URL"],
+            &["--tls-max", "default", "URL"],
             &["--next", "URL"],
             &["-A", "me", "--next", "URL/a", "--next", "URL/b"],
         ],
@@ -183,9 +193,7 @@ fn a_flag_of_curl_for_what_is_not_here_is_refused_with_the_reason() {
         ("--digest", "Basic"),
         ("--anyauth", "Basic"),
         ("-0", "HTTP/1.1"),
-        ("--socks5", "socks5://"),
-        ("--speed-limit", "-m"),
-        ("--no-clobber", "-OJ"),
+        ("--socks4", "socks5://"),
         ("--http1.0", "HTTP/1.1"),
         ("--pinnedpubkey", "--cacert"),
         ("--hsts", "https://"),
@@ -195,13 +203,11 @@ fn a_flag_of_curl_for_what_is_not_here_is_refused_with_the_reason() {
         ("--rate", "--limit-rate"),
         ("--parallel-immediate", "-Z"),
         ("--proxy-digest", "-U"),
-        ("--tls-max", "1.3"),
         ("-2", "1.3"),
         ("--capath", "--cacert"),
         ("--no-alpn", "--http1.1"),
         ("--ftp-pasv", "curl"),
         ("--xattr", "curl"),
-        ("-Y", "-m"),
         ("-Q", "curl"),
     ] {
         let refused = crate::scripted::get(&[flag, "http://127.0.0.1:1/"]);

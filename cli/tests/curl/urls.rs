@@ -32,6 +32,34 @@ fn an_authority_is_sent_in_one_form() {
 }
 
 #[test]
+fn a_url_without_a_scheme_has_that_of_its_flag_and_one_with_a_user_may_be_forbidden() {
+    compare_all(
+        hello,
+        &[
+            &["--proto-default", "http", "127.0.0.1:PORT/x"],
+            &["--proto-default", "https", "URL/x"],
+            &[
+                "--proto-default",
+                "https",
+                "--proto",
+                "=http",
+                "127.0.0.1:PORT/x",
+            ],
+            &["--disallow-username-in-url", "http://a@127.0.0.1:PORT/x"],
+            &["--disallow-username-in-url", "-u", "a:b", "URL/x"],
+        ],
+    );
+    let with_user: Answer = |asked, _| moved("302 Found", "http://a:b@127.0.0.1:PORT/y", asked);
+    compare_all(
+        with_user,
+        &[
+            &["--disallow-username-in-url", "-L", "URL/x"],
+            &["-L", "URL/x"],
+        ],
+    );
+}
+
+#[test]
 fn a_query_is_added_to_an_empty_one() {
     compare_all(
         hello,

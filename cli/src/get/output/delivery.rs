@@ -42,7 +42,7 @@ impl Get {
         }
         let fields = head.headers.clone();
         self.options.output.check_size(declared.unwrap_or(0))?;
-        let (path, is_new) = self.options.output.path(&fetch.place, &head.headers)?;
+        let (path, existing) = self.options.output.path(&fetch.place, &head.headers)?;
         fetch.facts.file = shown(path.as_deref());
         let path = path.filter(|_| self.options.writes(head.status));
         let mut output = Output::to(
@@ -50,7 +50,7 @@ impl Get {
             Opening {
                 from,
                 expected: declared,
-                is_new,
+                existing,
                 creates_folders: self.options.output.create_dirs,
                 is_silent: self.options.output.hides_progress(),
             },
@@ -65,6 +65,9 @@ impl Get {
         );
         let written = written.await;
         fetch.place.note_opened(output.opened_file());
+        if let Some(opened) = output.opened_file() {
+            fetch.facts.file = shown(Some(opened));
+        }
         written?;
         // With the tag of a part the rest would never be asked for.
         let creates_folders = self.options.output.create_dirs;
@@ -125,9 +128,9 @@ impl Get {
         if !output.include && !self.options.head {
             return Ok(());
         }
-        let (path, is_new) = output.path(&fetch.place, fields)?;
+        let (path, existing) = output.path(&fetch.place, fields)?;
         let opening = Opening {
-            is_new,
+            existing,
             creates_folders: output.create_dirs,
             ..Opening::silent()
         };
@@ -146,7 +149,15 @@ impl Get {
     ) -> Result<Vec<u8>, Failure> {
         let mut trailers = Vec::new();
         let mut pace = Pace::new(self.options.limit_rate);
-        while let Some(frame) = body.frame().await {
+        let mut slow = self.options.slow.watch();
+        loop {
+            let frame = match &mut slow {
+                Some(slow) => slow.next(body.frame()).await?,
+                None => body.frame().await,
+            };
+            let Some(frame) = frame else {
+                break;
+            };
             let frame = frame.map_err(|error| exit::of(&trace.failed(error), true))?;
             trace.frame(&frame);
             let data = match frame.into_data() {
@@ -157,6 +168,9 @@ impl Get {
                 }
             };
             facts.body_bytes += data.len() as u64;
+            if let Some(slow) = &mut slow {
+                slow.count(data.len());
+            }
             self.options.output.check_size(facts.body_bytes)?;
             output.write(&data)?;
             pace.spend(data.len()).await;

@@ -100,10 +100,6 @@ pub(in crate::get) fn client(
         Some(path) => client.qlog(path).map_err(failure)?,
         None => client,
     };
-    // A request for a tunnel names its sender as the others do.
-    let client = match options.user_agent.as_deref().unwrap_or(AGENT) {
-        "" => client,
-        agent => client.proxy_header("user-agent", agent),
-    };
-    options.route.apply(client)?.build().map_err(failure)
+    let agent = options.user_agent.as_deref().unwrap_or(AGENT);
+    options.route.apply(client, agent)?.build().map_err(failure)
 }

@@ -1,6 +1,6 @@
 //! One URL of the command line, with its further tries.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, report};
 use crate::get::output::write_out::Facts;
 use crate::get::{Fetch, Get};
 use std::time::{Duration, Instant};
@@ -18,6 +18,15 @@ impl Get {
     /// # Errors
     /// Standard output cannot be written: there is no use in another URL.
     pub(in crate::get) async fn one(&self, mut fetch: Fetch) -> Result<Option<Failure>, Failure> {
+        if let Some(path) = self.options.output.skips(&fetch.place) {
+            if !self.options.output.hides_errors() {
+                report!(
+                    "trunkline: {} is there: its URL is left out",
+                    path.display()
+                );
+            }
+            return Ok(None);
+        }
         fetch.facts.began = Instant::now();
         if let Some(cookies) = &self.cookies {
             cookies.begin(&fetch.uri);
