@@ -2,7 +2,6 @@
 
 pub(super) mod coding;
 pub(super) mod conditions;
-mod date;
 mod delivery;
 mod existing;
 pub(super) mod heads;

@@ -1,6 +1,7 @@
 //! The flags of conditions (RFC 9110 section 13): what is fetched only where it has changed.
 
-use super::date;
+mod date;
+
 use super::write_out::Facts;
 use crate::failure::{Failure, report};
 use crate::get::given;
