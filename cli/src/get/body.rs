@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Bytes of an encoded value that stand for themselves (RFC 3986 section 2.3).
-const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
+pub(super) const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')

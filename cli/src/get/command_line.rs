@@ -1,11 +1,15 @@
-//! The command lines that one call of `get` stands for: the flags in files of -K, and the requests between --next.
+//! The command lines that one call of `get` stands for: the flags in files of -K, the variables in their values, and the
+//! requests between --next.
+
+mod variables;
 
 use super::given;
 use crate::failure::Failure;
 use clap::{Arg, Command};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::mem;
 use std::path::Path;
+use variables::Variables;
 
 /// Files of -K within files of -K (curl's bound).
 const CONFIG_DEPTH_MAX: usize = 10;
@@ -34,11 +38,15 @@ pub(crate) fn command_lines(
         done: Vec::new(),
         current: arguments[..2].to_vec(),
         is_behind_flags: false,
+        variables: Variables::default(),
     };
     lines.take(arguments.into_iter().skip(2), 0)?;
     lines.done.push(lines.current);
     Ok(lines.done)
 }
+
+/// In front of the name of a flag in whose value names stand for variables.
+const EXPAND: &str = "expand-";
 
 struct Lines<'a> {
     flags: Vec<&'a Arg>,
@@ -48,6 +56,7 @@ struct Lines<'a> {
     current: Vec<OsString>,
     /// Behind `--`: only URLs follow.
     is_behind_flags: bool,
+    variables: Variables,
 }
 
 /// The use of a flag here.
@@ -57,6 +66,8 @@ enum FlagUse {
     Config,
     /// --next.
     Next,
+    /// --variable.
+    Variable,
     Valued,
     Plain,
 }
@@ -95,6 +106,11 @@ impl<'a> Lines<'a> {
             Some((name, value)) => (name, Some(value)),
             None => (&text[2..], None),
         };
+        if let Some(name) = name.strip_prefix(EXPAND) {
+            let value = value.map(OsString::from).or_else(|| rest.next());
+            let text = self.variables.expand(text_of(value.as_deref())?)?;
+            return self.long(&format!("--{name}={text}"), rest, depth);
+        }
         let reversed = name.strip_prefix("no-").filter(|_| value.is_none());
         let reversed = reversed.and_then(|name| self.named(name));
         let positive = self.exact(&format!("no-{name}"));
@@ -157,7 +173,9 @@ impl<'a> Lines<'a> {
                 // The short one is another text.
                 FlagUse::Plain if flag.get_long() == Some("help") => self.current.push("-h".into()),
                 FlagUse::Plain | FlagUse::Next => self.flag(flag, None, rest, depth)?,
-                FlagUse::Config | FlagUse::Valued => return self.flag(flag, value, rest, depth),
+                FlagUse::Config | FlagUse::Variable | FlagUse::Valued => {
+                    return self.flag(flag, value, rest, depth);
+                }
             }
         }
         Ok(())
@@ -178,6 +196,10 @@ impl<'a> Lines<'a> {
                 return self.config(path, depth);
             }
             FlagUse::Next => self.next(),
+            FlagUse::Variable => {
+                let value = value.or_else(|| rest.next());
+                self.variables.set(text_of(value.as_deref())?)?;
+            }
             FlagUse::Plain => self.current.push(plain(flag)),
             FlagUse::Valued => {
                 let mut written = plain(flag);
@@ -234,6 +256,12 @@ fn letters_of(flag: &Arg) -> impl Iterator<Item = char> {
     aliases.into_iter().chain(flag.get_short())
 }
 
+/// The text of --variable or of a flag with --expand-.
+fn text_of(value: Option<&OsStr>) -> Result<&str, Failure> {
+    let text = value.unwrap_or_default().to_str();
+    text.ok_or_else(|| Failure::usage("variables and texts with variables must be UTF-8"))
+}
+
 /// A flag without its value.
 fn plain(flag: &Arg) -> OsString {
     match (flag.get_long(), flag.get_short()) {
@@ -249,6 +277,7 @@ fn use_of(flag: &Arg) -> FlagUse {
     match flag.get_id().as_str() {
         "config" => FlagUse::Config,
         "next" => FlagUse::Next,
+        "variable" => FlagUse::Variable,
         _ if flag.get_num_args().is_some_and(|args| args.takes_values()) => FlagUse::Valued,
         _ => FlagUse::Plain,
     }

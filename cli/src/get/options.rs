@@ -47,6 +47,11 @@ pub(crate) struct GetOptions {
     /// stand where the file is named. May be repeated.
     #[arg(short = 'K', long, value_name = "FILE")]
     config: Vec<PathBuf>,
+    /// A variable: `name=text`, `name@FILE`, or `%name` of the environment. Behind it, `{{name}}` stands for it in the value of each
+    /// flag that has `--expand-` in front of its name, as in `--expand-data '{"a":"{{name:json}}"}'`; functions are trim, json,
+    /// url, b64 and 64dec. May be repeated.
+    #[arg(long, value_name = "NAME=TEXT")]
+    variable: Vec<String>,
     /// The flags and URLs behind it are those of a request of its own; -s, -S, -v, -Z, --fail-early and --stderr are for all.
     #[arg(long, short = ':', action = ArgAction::Count)]
     next: u8,

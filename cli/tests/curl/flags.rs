@@ -160,6 +160,49 @@ fn files_of_flags_requests_of_their_own_and_tunnels_are_as_with_curl() {
     );
 }
 
+/// curl has variables from 8.3 on.
+#[test]
+fn names_in_braces_stand_for_variables_in_flags_that_expand_them() {
+    let asked = |arguments: &[&str]| {
+        let ours = ["env", "USER=ann b", BINARY, "get", "-sS"];
+        outcome(&ours, arguments, "", hello).asked
+    };
+    let flags = ["--variable", "%USER", "--variable=body@page.html"];
+    let expanded = [
+        "--expand-data",
+        "{{body:b64}}",
+        "--expand-url",
+        "URL/{{USER:url}}",
+    ];
+    let seen = asked(&[&flags[..], &expanded, &["-A", "{{USER}}"]].concat());
+    assert_eq!(seen[0].line, "POST /ann%20b HTTP/1.1");
+    assert_eq!(seen[0].body, "PHA+");
+    assert!(
+        seen[0].fields.contains(&"user-agent:{{USER}}".to_owned()),
+        "{seen:?}"
+    );
+    // They stay for the requests behind --next, and one may be made of others.
+    let made = [
+        "--variable",
+        "a=1",
+        "--expand-variable",
+        "b={{a}}{{a}}",
+        "URL/a",
+    ];
+    let next = ["--next", "--expand-header", "x: {{b}}", "URL/b"];
+    let seen = asked(&[&made[..], &next].concat());
+    assert!(seen[1].fields.contains(&"x:11".to_owned()), "{seen:?}");
+    for refused in [
+        &["--variable", "%NO_SUCH", "URL"][..],
+        &["--expand-data", "{{a:no}}", "URL"],
+        &["--expand-silent", "URL"],
+        &["--expand-nothing", "a", "URL"],
+    ] {
+        let refused = outcome(&[BINARY, "get", "-sS"], refused, "", hello);
+        assert_eq!((refused.asked, refused.code), (Vec::new(), Some(2)));
+    }
+}
+
 #[test]
 fn messages_go_to_the_file_of_stderr() {
     let fails = [
