@@ -63,6 +63,9 @@ pub(crate) struct BenchOptions {
     /// A request field, `name: value`; may be repeated.
     #[arg(short = 'H', long = "header")]
     headers: Vec<String>,
+    /// Connect through this Unix socket.
+    #[arg(long, value_name = "PATH", conflicts_with = "http3")]
+    unix_socket: Option<PathBuf>,
     #[command(flatten)]
     tls: TlsOptions,
     /// Show the results beside those of an earlier run, which --json has written to this file; in the page of
@@ -113,6 +116,7 @@ pub(crate) struct Plan {
     method: String,
     body: Option<bytes::Bytes>,
     fields: Vec<(HeaderName, HeaderValue)>,
+    unix_socket: Option<PathBuf>,
     timeout: Duration,
 }
 
@@ -201,6 +205,7 @@ fn plan(options: BenchOptions) -> Result<Plan, Failure> {
         method: method.to_string(),
         body,
         fields,
+        unix_socket: options.unix_socket,
         timeout: Duration::from_secs(options.timeout),
     })
 }

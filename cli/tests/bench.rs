@@ -199,6 +199,37 @@ fn a_host_and_fields_of_the_connection_are_sent_as_they_are_given() {
     assert!(printed.contains("--http1.1"), "{printed}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_server_behind_a_unix_socket_is_measured() {
+    let folder = Folder::new("bench-unix");
+    let path = format!("{}/socket", folder.path());
+    let listener = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
+    thread::spawn(move || {
+        for socket in listener.incoming().flatten() {
+            let mut lines = BufReader::new(&socket).lines();
+            while let Some(Ok(line)) = lines.next() {
+                if line.is_empty() {
+                    let _ = (&socket).write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx");
+                }
+            }
+        }
+    });
+    let url = "http://site.test/";
+    let result = json(&[
+        "--unix-socket",
+        &path,
+        "-n",
+        "9",
+        "-c",
+        "3",
+        "--http1.1",
+        url,
+    ]);
+    assert_eq!(result["answered"], 9, "{result}");
+    assert_eq!(result["body_bytes"], 9, "{result}");
+}
+
 #[test]
 fn a_method_and_a_body_out_of_a_file_are_sent() {
     let served = Served::start(&["--test-endpoints"]);

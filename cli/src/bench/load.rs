@@ -5,7 +5,7 @@ use super::report::Outcome;
 use super::tally::Tally;
 use super::{Plan, Protocol, request};
 use crate::failure::Failure;
-use crate::system::cpu_time;
+use crate::system::{cpu_time, through_unix_socket};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -254,16 +254,20 @@ fn client(plan: &Plan, tls: ClientTls) -> Result<Client, Failure> {
     let windows = Windows::default()
         .with_stream_initial(1 << 20)
         .with_connection(1 << 30);
-    Client::builder()
+    let client = Client::builder()
         .environment_proxies(false)
         .protocols(protocols)
         .limits(limits)
         .windows(windows)
         .max_concurrent_streams(plan.streams)
         .pipelining(plan.streams)
-        .tls(tls)
-        .build()
-        .map_err(|error| Failure::usage(format_args!("{error:#}")))
+        .tls(tls);
+    let client = match &plan.unix_socket {
+        Some(path) => through_unix_socket(client, path)?,
+        None => client,
+    };
+    let built = client.build();
+    built.map_err(|error| Failure::usage(format_args!("{error:#}")))
 }
 
 /// One connection's part of the load.
