@@ -1,5 +1,8 @@
 //! The binary as its users run it: exit codes, one-line errors, and the whole way over a socket.
 
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use rcgen::PublicKeyData as _;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -190,6 +193,55 @@ fn a_servers_own_certificate_is_believed_by_cacert_although_it_is_an_authority()
         let output = run(&["get", version, "--cacert", &certificate, &url]);
         assert!(output.status.success(), "{}", text(&output.stderr));
         assert_eq!(run(&["get", version, &url]).status.code(), Some(60));
+    }
+}
+
+#[test]
+fn a_server_without_a_pinned_key_is_refused_with_the_code_of_curl() {
+    let folder = Folder::new("pins");
+    let signed = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a key");
+    let certificate = folder.file("cert.pem", signed.cert.pem().as_bytes());
+    let key = folder.file("key.pem", signed.signing_key.serialize_pem().as_bytes());
+    let public = folder.file("public.pem", signed.signing_key.public_key_pem().as_bytes());
+    let der = folder.file("public.der", &signed.signing_key.subject_public_key_info());
+    let other = rcgen::KeyPair::generate().expect("a key");
+    let other = folder.file("other.pem", other.public_key_pem().as_bytes());
+    let hash = digest(&SHA256, &signed.signing_key.subject_public_key_info());
+    let hash = format!("sha256//{}", BASE64_STANDARD.encode(hash));
+    let wrong = format!("sha256//{}", BASE64_STANDARD.encode([7; 32]));
+    let both = format!("{wrong};{hash}");
+    let flags = ["--tls-cert", &certificate, "--tls-key", &key];
+    let served = Served::start(&[&["--test-endpoints"], &flags[..]].concat());
+    let url = served.url("/bytes/5").replace("127.0.0.1", "localhost");
+    for (pins, code) in [
+        (&hash, 0),
+        (&both, 0),
+        (&public, 0),
+        (&der, 0),
+        (&wrong, 90),
+        (&other, 90),
+    ] {
+        let flags = ["--cacert", &certificate, "--pinnedpubkey", pins, &url];
+        for version in ["--http1.1", "--http2", "--http3-only"] {
+            let output = run(&[&["get", version], &flags[..]].concat());
+            assert_eq!(
+                output.status.code(),
+                Some(code),
+                "{version} {pins} {output:?}"
+            );
+        }
+        let of_curl = Command::new("curl").arg("-s").args(flags).output();
+        if let Ok(of_curl) = of_curl {
+            assert_eq!(of_curl.status.code(), Some(code), "{pins}");
+        }
+    }
+    for flags in [["-k", &wrong], ["-k", &other]] {
+        let output = run(&["get", flags[0], "--pinnedpubkey", flags[1], &url]);
+        assert_eq!(output.status.code(), Some(90), "{output:?}");
+    }
+    for pins in ["sha256//", "sha256//eA==", "/no/such/file"] {
+        let output = run(&["get", "--pinnedpubkey", pins, &url]);
+        assert_eq!(output.status.code(), Some(2), "{pins}");
     }
 }
 

@@ -33,7 +33,7 @@ pub use crate::error::timelines::{KeptTimeline, TIMELINE_BYTES_MAX, TIMELINES_MA
 pub use crate::metrics::client::{ClientMetrics, ClientVersionMetrics, PoolMetrics};
 pub use crate::metrics::exposition::OPENMETRICS_TYPE;
 pub use crate::metrics::histogram::Histogram;
-pub use crate::tls::ClientTls;
+pub use crate::tls::{ClientTls, KeyRefusal};
 pub use builder::ClientBuilder;
 pub use connect::addresses::IntoAddresses;
 pub use connect::connector::{Connecting, Connector};

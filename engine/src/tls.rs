@@ -14,6 +14,7 @@ pub(crate) use client::early_data;
 pub(crate) use client::failure::quic::{alert_of, refuses_certificate_over_quic, retry_after_quic};
 pub(crate) use client::failure::{refusal_in, refuses_certificate, retry_after};
 pub(crate) use client::hello::{HelloRefusal, hello_refusal};
+pub use client::pins::KeyRefusal;
 #[cfg(feature = "openssl-rules")]
 pub use openssl::CertificateRefusal;
 pub use server::Tls;

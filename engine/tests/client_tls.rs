@@ -3,13 +3,15 @@
 
 use crate::support::origin::run;
 use crate::support::peer::service;
+use aws_lc_rs::digest::{SHA256, digest};
 use http::Response;
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, PublicKeyData as _};
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::error::Error as _;
 use std::sync::Arc;
-use trunkline::client::{Client, ClientTls, Protocols};
+use trunkline::client::{Client, ClientTls, KeyRefusal, Protocols};
 use trunkline::{Body, ClientCertificates, ErrorKind, ResponseExt, Running, Server, Tls};
 
 const VERSIONS: [Protocols; 3] = [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only];
@@ -58,6 +60,49 @@ async fn get(site: &Site, version: Protocols, tls: ClientTls) -> Result<String, 
         .build()?;
     let url = format!("https://localhost:{}/", address.port());
     client.get(url).send().await?.text().await
+}
+
+#[test]
+fn a_server_is_believed_by_its_key_where_keys_are_pinned() {
+    let signed = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let (root, key) = (signed.cert.pem(), signed.signing_key.serialize_pem());
+    let hash = digest(&SHA256, &signed.signing_key.subject_public_key_info());
+    let pin: [u8; 32] = hash.as_ref().try_into().unwrap();
+    let running = Server::bind("127.0.0.1:0")
+        .workers(1)
+        .tls(Tls::from_pem(root.as_bytes(), key.as_bytes()).unwrap())
+        .http3(true)
+        .serve(service(|_| async { Response::new(Body::full("in")) }))
+        .unwrap();
+    let site = Site {
+        running,
+        root,
+        identity: Default::default(),
+    };
+    let trusting = || {
+        let tls = ClientTls::new().only_given_roots();
+        tls.roots_from_pem(&site.root).unwrap()
+    };
+    for version in VERSIONS {
+        run(async {
+            for tls in [trusting(), ClientTls::new().insecure()] {
+                let tls = tls.pinned_keys([[7; 32], pin]);
+                assert_eq!(get(&site, version, tls).await.unwrap(), "in");
+            }
+            for tls in [trusting(), ClientTls::new().insecure()] {
+                // A copy has them too.
+                let tls = tls.pinned_keys([[7; 32]]).clone();
+                let refused = get(&site, version, tls).await.unwrap_err();
+                assert!(refused.is_certificate(), "{refused:?}");
+                let cause = refused.source().unwrap();
+                assert!(cause.is::<KeyRefusal>(), "{refused:?}");
+            }
+            // The key alone is no trust.
+            let pinned = ClientTls::new().only_given_roots().mozillas_roots();
+            let refused = get(&site, version, pinned.pinned_keys([pin])).await;
+            assert!(refused.unwrap_err().is_certificate());
+        });
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::tls_options::TlsPart;
 use std::error::Error as _;
 use std::fmt::Display;
 use std::io;
+use trunkline::client::KeyRefusal;
 use trunkline::core::error::Violation;
 use trunkline::{Error, ErrorKind, Fault, ProxyRefusal};
 
@@ -52,6 +53,8 @@ pub(super) const LARGE: u8 = 63;
 pub(super) const REWIND: u8 = 65;
 /// A content coding that cannot be decoded.
 pub(super) const CODING: u8 = 61;
+/// The server has none of the keys of --pinnedpubkey.
+const KEY: u8 = 90;
 /// HTTP/2 or HTTP/3: the server reset the stream.
 const STREAM: u8 = 92;
 /// The URL has a user in it, which the flags forbid.
@@ -95,6 +98,12 @@ fn is_broken(error: &Error) -> bool {
     causes.any(|cause| cause.is::<io::Error>())
 }
 
+/// Whether the key of the server is none of those that are pinned.
+fn is_of_other_key(error: &Error) -> bool {
+    let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.any(|cause| cause.is::<KeyRefusal>())
+}
+
 /// Whether the address to connect from is none of this machine.
 fn is_without_address(error: &Error) -> bool {
     let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
@@ -132,6 +141,7 @@ fn of_kind(kind: ErrorKind, error: &Error, has_head: bool) -> Failure {
         ErrorKind::Resolve => RESOLVE,
         ErrorKind::Timeout => TIME,
         _ if error.is_connect() && error.is_timeout() => TIME,
+        ErrorKind::Tls if is_of_other_key(error) => KEY,
         ErrorKind::Tls if error.is_certificate() => CERTIFICATE,
         ErrorKind::Tls => TLS,
         ErrorKind::Connect if is_without_address(error) => INTERFACE,

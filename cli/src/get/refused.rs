@@ -11,10 +11,10 @@ const ONLY_BASIC_PROXY: &str =
 const ONLY_SOCKS5: &str = "proxies of SOCKS are of version 5: -x socks5://HOST:PORT";
 const TLS: &str = "versions and ciphers of TLS are those of 1.2 and 1.3 that are safe; --tlsv1.3 takes the newer alone";
 
-const PINS: &str = "a server is known by its certificate: --cacert with that alone trusts it and what it has signed beside the system's roots";
+const PINS: &str = "--pinnedpubkey is for the key of the server alone";
 
 /// The flags, and the reason of each.
-const FLAGS: [(&str, &str); 38] = [
+const FLAGS: [(&str, &str); 37] = [
     ("anyauth", ONLY_BASIC),
     ("digest", ONLY_BASIC),
     ("ntlm", ONLY_BASIC),
@@ -44,7 +44,6 @@ const FLAGS: [(&str, &str); 38] = [
         "the system chooses the port of each connection; --interface chooses its address",
     ),
     ("socks4", ONLY_SOCKS5),
-    ("pinnedpubkey", PINS),
     (
         "hsts",
         "no list of hosts is kept: write https:// in the URL, and --proto =https to refuse others",

@@ -238,7 +238,7 @@ fn a_flag_of_curl_for_what_is_not_here_is_refused_with_the_reason() {
         ("-0", "HTTP/1.1"),
         ("--socks4", "socks5://"),
         ("--http1.0", "HTTP/1.1"),
-        ("--pinnedpubkey", "--cacert"),
+        ("--proxy-pinnedpubkey", "--pinnedpubkey"),
         ("--hsts", "https://"),
         ("--alt-svc", "--http3"),
         ("--tr-encoding", "--compressed"),

@@ -5,6 +5,7 @@
 pub(crate) mod early_data;
 pub(super) mod failure;
 pub(super) mod hello;
+pub(super) mod pins;
 #[cfg(not(feature = "openssl-rules"))]
 mod signature;
 
@@ -49,6 +50,8 @@ pub struct ClientTls {
     mozillas_roots: bool,
     /// ClientHellos are encrypted where there are keys.
     encrypts_hello: bool,
+    /// Keys of which a server must have one; none: it may have any.
+    pins: Vec<pins::Pin>,
     /// Made once: reading the platform's roots takes milliseconds.
     verifier: OnceLock<Arc<dyn ServerCertVerifier>>,
     /// In place of all of it.
@@ -87,6 +90,7 @@ impl Default for ClientTls {
             #[cfg(feature = "webpki-roots")]
             mozillas_roots: false,
             encrypts_hello: false,
+            pins: Vec::new(),
             verifier: OnceLock::new(),
             given: None,
             configs: Mutex::default(),
@@ -111,6 +115,7 @@ impl Clone for ClientTls {
             #[cfg(feature = "webpki-roots")]
             mozillas_roots: self.mozillas_roots,
             encrypts_hello: self.encrypts_hello,
+            pins: self.pins.clone(),
             // One that is made of the settings would be out of date once the copy is changed.
             verifier: OnceLock::new(),
             given: self.given.clone(),
@@ -351,7 +356,13 @@ impl ClientTls {
         if let Some(verifier) = self.verifier.get() {
             return Ok(Arc::clone(verifier));
         }
-        let made = self.make_verifier(provider)?;
+        let mut made = self.make_verifier(provider)?;
+        if !self.pins.is_empty() {
+            made = Arc::new(pins::Pinned {
+                pins: self.pins.clone(),
+                trust: made,
+            });
+        }
         Ok(Arc::clone(self.verifier.get_or_init(|| made)))
     }
 

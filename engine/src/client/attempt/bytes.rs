@@ -7,7 +7,7 @@ use crate::client::connect::socket::Socket;
 use crate::client::settings::Settings;
 use crate::driver::transport::Transport;
 use crate::error::{Error, ErrorKind, Fault, Retry};
-use crate::tls::{HelloRefusal, hello_refusal, refuses_certificate, retry_after};
+use crate::tls::{HelloRefusal, KeyRefusal, hello_refusal, refuses_certificate, retry_after};
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConfig, ClientConnection, InvalidMessage};
 use std::future::poll_fn;
@@ -138,8 +138,11 @@ fn handshake_error(origin: &Origin, error: io::Error) -> Error {
         ),
         _ => format!("the TLS handshake with {origin} failed{}", advice(&error)),
     };
-    Error::new(ErrorKind::Tls, Fault::Peer, retry_after(&error))
+    let failure = Error::new(ErrorKind::Tls, Fault::Peer, retry_after(&error))
         .with_refused_certificate(refuses_certificate(&error))
-        .with_text(text)
-        .with_source(error)
+        .with_text(text);
+    match KeyRefusal::of(&error) {
+        Some(refusal) => failure.with_source(refusal),
+        None => failure.with_source(error),
+    }
 }

@@ -9,7 +9,7 @@ use crate::driver::machine::qlog::FrameLog;
 use crate::driver::quic::config;
 use crate::driver::quic::transport::{HandshakeError, QuicTransport};
 use crate::error::{Error, ErrorKind, Fault, Retry};
-use crate::tls::{refuses_certificate_over_quic, retry_after_quic};
+use crate::tls::{KeyRefusal, refuses_certificate_over_quic, retry_after_quic};
 use std::io;
 use std::time::{Duration, Instant};
 use trunkline_core::limits::Config;
@@ -171,6 +171,14 @@ fn handshake_error(displayed: &str, source: HandshakeError) -> Error {
     #[cfg(feature = "openssl-rules")]
     if let HandshakeError::Quic(quinn_proto::ConnectionError::TransportError(error)) = &source
         && let Some(refusal) = crate::tls::CertificateRefusal::in_text(&error.reason)
+    {
+        return Error::new(kind, fault, retry)
+            .with_refused_certificate(true)
+            .with_source(refusal)
+            .with_text(text);
+    }
+    if let HandshakeError::Quic(quinn_proto::ConnectionError::TransportError(error)) = &source
+        && let Some(refusal) = KeyRefusal::in_text(&error.reason)
     {
         return Error::new(kind, fault, retry)
             .with_refused_certificate(true)
