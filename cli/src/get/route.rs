@@ -9,6 +9,7 @@ pub(super) mod slow;
 pub(super) mod tries;
 pub(super) mod url;
 
+use super::body::UNRESERVED;
 use super::exit;
 use super::given::{basic, field_lines};
 use crate::failure::Failure;
@@ -16,8 +17,10 @@ use crate::system::through_unix_socket;
 use crate::target;
 use http::Uri;
 use http::header::USER_AGENT;
+use percent_encoding::utf8_percent_encode;
 use std::borrow::Cow;
 use std::env::var_os;
+use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -37,7 +40,7 @@ pub(super) struct RouteOptions {
     /// Go through this proxy of SOCKS5, as -x socks5h://HOST:PORT: the proxy looks names up.
     #[arg(long, value_name = "HOST:PORT", overrides_with_all = ["proxy", "socks5"])]
     socks5_hostname: Option<String>,
-    /// Basic authentication at the proxy, `user:password`; also as `http://user:password@proxy`.
+    /// Authentication at the proxy, `user:password`, Basic or that of SOCKS5; also as `http://user:password@proxy`.
     #[arg(short = 'U', long, value_name = "USER:PASSWORD")]
     proxy_user: Option<String>,
     /// Ask an HTTP proxy for a tunnel (CONNECT) for http URLs too.
@@ -93,11 +96,8 @@ impl RouteOptions {
         client = match self.proxy_url() {
             // No proxy, whatever the environment says.
             Some(url) if url.is_empty() => client,
-            Some(url) => client.proxy(&url),
-            // As curl, for which HTTP_PROXY may be what a CGI program's client sent.
-            None => {
-                client.proxy_from_variables(|name| var_os(name).filter(|_| name != "HTTP_PROXY"))
-            }
+            Some(url) => client.proxy(&self.with_user(&url)),
+            None => client.proxy_from_variables(|name| self.variable(name)),
         };
         client = client.proxy_always_tunnels(self.proxytunnel);
         if let Some(user) = &self.proxy_user {
@@ -142,6 +142,30 @@ impl RouteOptions {
         let remote = remote.map(|host| socks("socks5h", host));
         let url = self.proxy.as_deref().map(Cow::Borrowed);
         url.or(local.or(remote).map(Cow::Owned))
+    }
+    /// A variable of the environment, but not HTTP_PROXY: as for curl, it may be what a CGI program's client sent.
+    fn variable(&self, name: &str) -> Option<OsString> {
+        let value = var_os(name).filter(|_| name != "HTTP_PROXY")?;
+        match value.to_str() {
+            Some(url) => Some(self.with_user(url).into_owned().into()),
+            None => Some(value),
+        }
+    }
+    /// The URL of a proxy with the user of -U, where it is one of SOCKS, whose credentials are in its URL.
+    fn with_user<'a>(&self, url: &'a str) -> Cow<'a, str> {
+        let user = self.proxy_user.as_deref();
+        let user = user.and_then(|user| user.split_once(':'));
+        let parts = url.split_once("://").zip(user);
+        match parts {
+            Some(((scheme, host), (user, password)))
+                if scheme.to_ascii_lowercase().starts_with("socks5") && !host.contains('@') =>
+            {
+                let encoded = |text| utf8_percent_encode(text, &UNRESERVED);
+                let (user, password) = (encoded(user), encoded(password));
+                Cow::Owned(format!("{scheme}://{user}:{password}@{host}"))
+            }
+            _ => Cow::Borrowed(url),
+        }
     }
     /// Adds the fields for the proxy: a request for a tunnel names its sender as the others do.
     fn name_to_proxy(

@@ -77,8 +77,20 @@ fn socks5() -> (String, thread::JoinHandle<String>) {
             piece
         };
         let methods = read(&mut socket, 2)[1];
-        read(&mut socket, methods);
-        socket.write_all(&[5, 0]).expect("the client reads");
+        let wants_user = read(&mut socket, methods).contains(&2);
+        let method = if wants_user { 2 } else { 0 };
+        socket.write_all(&[5, method]).expect("the client reads");
+        let mut user = String::new();
+        if wants_user {
+            for _ in 0..2 {
+                // In front of the user's name is a version.
+                let length = read(&mut socket, if user.is_empty() { 2 } else { 1 });
+                let length = *length.last().expect("a length");
+                user += &text(&read(&mut socket, length));
+                user.push('@');
+            }
+            socket.write_all(&[1, 0]).expect("the client reads");
+        }
         let kind = read(&mut socket, 4)[3];
         let length = match kind {
             3 => read(&mut socket, 1)[0],
@@ -94,8 +106,8 @@ fn socks5() -> (String, thread::JoinHandle<String>) {
         let _ = socket
             .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nhi");
         match kind {
-            3 => text(&host),
-            _ => format!("{host:?}"),
+            3 => user + &text(&host),
+            _ => format!("{user}{host:?}"),
         }
     });
     (address, asked)
@@ -130,6 +142,41 @@ fn a_proxy_of_socks5_is_named_by_its_flags() {
         "",
         hello,
     )]);
+}
+
+#[test]
+fn a_user_of_the_proxy_is_one_of_socks5_too() {
+    for (flags, expected) in [
+        (
+            ["-U", "ann b:p@:", "--socks5-hostname"],
+            "ann b@p@:@no.such.invalid",
+        ),
+        (["-U", "ann:p", "--proxy"], "ann@p@no.such.invalid"),
+    ] {
+        let (address, asked) = socks5();
+        let address = match flags[2] {
+            "--proxy" => format!("socks5h://{address}"),
+            _ => address,
+        };
+        let url = "http://no.such.invalid/";
+        let output = get(&[&flags[..], &[&address, "--noproxy", "", url]].concat());
+        assert_eq!(text(&output.stdout), "hi", "{output:?}");
+        assert_eq!(asked.join().expect("it ends"), expected);
+    }
+    // That of the URL comes first, as with curl.
+    let (address, asked) = socks5();
+    let proxy = format!("socks5h://x:y@{address}");
+    let flags = [
+        "-U",
+        "u:p",
+        "-x",
+        &proxy,
+        "--noproxy",
+        "",
+        "http://no.such.invalid/",
+    ];
+    assert_eq!(text(&get(&flags).stdout), "hi");
+    assert_eq!(asked.join().expect("it ends"), "x@y@no.such.invalid");
 }
 
 #[test]
