@@ -1,11 +1,16 @@
 //! The client that generated clients of tonic stand on: where its calls go.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+use crate::support::frames::{self, FramePeer};
 use crate::support::peer::service_fn;
 use http::{Request, Response};
 use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::Notify;
 use tonic::Code;
 use tower_service::Service as _;
+use trunkline::client::Protocols;
 use trunkline::grpc::{GrpcBody, GrpcClient};
 use trunkline::{Body, Client, Server};
 
@@ -141,4 +146,80 @@ async fn a_call_says_a_user_agent_of_grpc_unless_its_program_says_one() {
         let response = client.call(call).await.unwrap();
         assert_eq!(response.headers()["seen"], expected);
     }
+}
+
+/// A call with `bytes` bytes of metadata.
+fn large_call(bytes: usize) -> Request<Body> {
+    let mut call = call();
+    let value = "m".repeat(bytes).parse().unwrap();
+    call.headers_mut().insert("x-metadata", value);
+    call
+}
+
+#[tokio::test]
+async fn metadata_beyond_what_a_server_takes_fail_their_call_alone_and_are_not_sent() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let go_on = Arc::new(Notify::new());
+    let held = Arc::clone(&go_on);
+    let server = service_fn(move |request: Request<Body>| {
+        count.fetch_add(1, Ordering::Relaxed);
+        let held = (request.uri().path() == "/held").then(|| Arc::clone(&held));
+        async move {
+            if let Some(held) = held {
+                held.notified().await;
+            }
+            let response = Response::builder()
+                .header("content-type", "application/grpc")
+                .header("grpc-status", "0");
+            Ok::<_, Infallible>(response.body(Body::empty()).unwrap())
+        }
+    });
+    let server = Server::bind("127.0.0.1:0")
+        .workers(1)
+        .serve(server)
+        .unwrap();
+    let origin = format!("http://{}", server.local_addr());
+    for bytes in [70_000, 300_000] {
+        let client = GrpcClient::new(Client::new()).with_origin(origin.parse().unwrap());
+        let exceeded = async || {
+            let status = client.clone().call(large_call(bytes)).await.unwrap_err();
+            assert_eq!(status.code(), Code::ResourceExhausted, "{bytes}: {status}");
+        };
+        // The first call of a connection too.
+        exceeded().await;
+        let mut waiting = call();
+        *waiting.uri_mut() = "/held".parse().unwrap();
+        let waiting = tokio::spawn(client.clone().call(waiting));
+        exceeded().await;
+        assert!(client.clone().call(large_call(60_000)).await.is_ok());
+        go_on.notify_one();
+        assert!(waiting.await.unwrap().is_ok(), "{bytes}");
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), 4);
+}
+
+#[tokio::test]
+async fn a_call_with_many_metadata_waits_until_its_server_says_how_many_it_takes() {
+    let (url, listener) = frames::listen();
+    let peer = std::thread::spawn(move || {
+        let mut peer = FramePeer::accept(&listener);
+        // SETTINGS_MAX_HEADER_LIST_SIZE.
+        peer.settings(&[(6, 9_000)]);
+        let stream = peer.receives_request();
+        let ok = [(":status", "200"), ("grpc-status", "0")];
+        peer.sends_fields(stream, true, &ok);
+        stream
+    });
+    let client = Client::builder()
+        .protocols(Protocols::H2Only)
+        .build()
+        .unwrap();
+    let mut client = GrpcClient::new(client).with_origin(url.parse().unwrap());
+    let status = client.call(large_call(10_000)).await.unwrap_err();
+    assert_eq!(status.code(), Code::ResourceExhausted);
+    let text = "the head is larger than the server says it takes, and was not sent";
+    assert_eq!(status.message(), text);
+    assert!(client.call(large_call(8_000)).await.is_ok());
+    assert_eq!(peer.join().unwrap(), 1, "the first stream");
 }

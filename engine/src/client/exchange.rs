@@ -21,12 +21,15 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use tokio::runtime::Id;
 use trunkline_core::http::idempotence::{is_idempotent, may_be_early, may_be_pipelined};
-use trunkline_core::http::{RequestHead, StreamId, Version};
+use trunkline_core::http::{RequestHead, StreamId, Token, Version};
 use trunkline_core::inspect::StreamWait;
 use trunkline_core::pool::{ConnectionId, Origin, Rank, Ticket, WaitLimit, WaitReason};
 
 /// A callback for 1xx responses.
 pub(super) type OnInterim = Arc<dyn Fn(Response<()>) + Send + Sync>;
+
+/// Metadata that servers of gRPC take without saying so: 8 KiB, by its specification over HTTP/2 and by the defaults of its libraries.
+const METADATA_BYTES_SURE: usize = 8 * 1024;
 
 /// A request between the user and the wire. Dropping it settles its exchange: none is ever lost.
 pub(super) struct Outgoing {
@@ -161,6 +164,14 @@ impl Outgoing {
             && may_be_early(self.head.method())
             && self.body.is_end_stream()
             && !self.leaves_http
+    }
+    /// Whether it is a call of gRPC whose metadata may be more than its server takes.
+    pub(super) fn is_large_call(&self) -> bool {
+        self.head.section().size() > METADATA_BYTES_SURE
+            && self
+                .head
+                .get(Token::CONTENT_TYPE)
+                .is_some_and(|media_type| media_type.starts_with(b"application/grpc"))
     }
     /// Whether sending it twice intends the same as sending it once.
     pub(super) fn is_idempotent(&self) -> bool {

@@ -207,6 +207,13 @@ impl Machine {
         };
         read.ok_or(Misuse::StreamNotOpen)
     }
+    /// Whether the peer takes a section of this size, where it has said how many bytes it takes. HTTP/3's `open` asks by itself.
+    pub(crate) fn check_size(&self, section: &Fields) -> Result<(), Misuse> {
+        match self {
+            Self::H2(conn) => conn.check_size(section),
+            Self::H1(_) | Self::H3(_) => Ok(()),
+        }
+    }
     delegate! {
         decline(&mut self, stream: StreamId);
         handler_done(&mut self, now: Instant, stream: StreamId);

@@ -4,7 +4,7 @@ use super::{Error, ErrorKind, Fault, Progress, Retry};
 use http::StatusCode;
 use std::error::Error as _;
 use std::io;
-use trunkline_core::error::H2Code;
+use trunkline_core::error::{H2Code, Misuse, Violation};
 
 // Codes of gRPC (`grpc-status`).
 const CANCELLED: i32 = 1;
@@ -91,14 +91,17 @@ impl Error {
     }
     /// The code of gRPC for it: of a reset by its code (the table of gRPC over HTTP/2), UNAVAILABLE (14) where no
     /// connection was had or one ended, or the peer left the request unprocessed, DEADLINE_EXCEEDED (4) for a timeout, CANCELLED (1) for our
-    /// own side's end, else INTERNAL (13). `tonic::Code::from` takes it.
+    /// own side's end, RESOURCE_EXHAUSTED (8) for a head that is larger than the server says it takes, else INTERNAL (13). `tonic::Code::from` takes it.
     pub fn grpc_code(&self) -> i32 {
         match self.kind {
             ErrorKind::StreamReset(H2Code::REFUSED_STREAM) => UNAVAILABLE,
             // Behind a GOAWAY, whatever its code: that is one of the connection.
             ErrorKind::StreamReset(_) if self.retry == Retry::Safe => UNAVAILABLE,
             ErrorKind::StreamReset(H2Code::CANCEL) | ErrorKind::Cancelled => CANCELLED,
-            ErrorKind::StreamReset(H2Code::ENHANCE_YOUR_CALM) => RESOURCE_EXHAUSTED,
+            ErrorKind::StreamReset(H2Code::ENHANCE_YOUR_CALM)
+            | ErrorKind::Message(Misuse::Invalid(Violation::FieldSectionTooLarge)) => {
+                RESOURCE_EXHAUSTED
+            }
             ErrorKind::StreamReset(H2Code::INADEQUATE_SECURITY) => PERMISSION_DENIED,
             ErrorKind::Timeout => DEADLINE_EXCEEDED,
             ErrorKind::Resolve

@@ -5,7 +5,7 @@
 //! Invariant: END_STREAM rides on the last DATA or HEADERS frame, where the end was known in time.
 
 use super::{Conn, Timer};
-use crate::error::Misuse;
+use crate::error::{Misuse, Violation};
 use crate::exchange::{
     Framing, Received, Sent, check_final, check_interim, check_open, check_trailers,
 };
@@ -365,6 +365,18 @@ impl Conn {
     }
 
     // Checks before a call.
+
+    /// RFC 9113 section 10.5.1: a peer may answer a section that is larger than it has said to take with an error of the
+    /// connection, which takes every other exchange with it. `open` leaves that to the peer.
+    ///
+    /// # Errors
+    /// `Invalid(FieldSectionTooLarge)` for a section above the peer's limit, as far as that is known.
+    pub fn check_size(&self, section: &Fields) -> Result<(), Misuse> {
+        match section.size() > self.peer.max_header_list_size as usize {
+            true => Err(Misuse::Invalid(Violation::FieldSectionTooLarge)),
+            false => Ok(()),
+        }
+    }
 
     /// The id of an open stream.
     pub(super) fn live_id(&self, stream: StreamId) -> Result<u32, Misuse> {

@@ -15,9 +15,9 @@ use http_body::Body as _;
 use std::task::Context;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
-use trunkline_core::error::Misuse;
+use trunkline_core::error::{Misuse, Violation};
 use trunkline_core::h1::OpenOptions;
-use trunkline_core::http::Token;
+use trunkline_core::http::{StreamId, Token};
 
 /// The slot number that stands for the requests that wait for the peer's settings, among the
 /// connection's deadlines. None below is a slot's.
@@ -37,6 +37,17 @@ impl Unsettled {
     }
     fn is_late(&self, now: Instant) -> bool {
         self.until.is_some_and(|until| until <= now)
+    }
+}
+
+/// The error of a request that the machine does not take.
+fn refusal(misuse: Misuse) -> Error {
+    let error = Error::misuse(misuse);
+    match misuse {
+        Misuse::Invalid(Violation::FieldSectionTooLarge) => {
+            error.with_text("the head is larger than the server says it takes, and was not sent")
+        }
+        _ => error,
     }
 }
 
@@ -67,7 +78,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         for request in arrivals.drain(..) {
             // RFC 8441 section 3: an extended CONNECT only after the server has said that it takes
             // it. SETTINGS come after the handshake, with which not everything may go out.
-            let waits = request.head.protocol().is_some() || is_early && !request.may_be_early();
+            // Metadata that the server does not take are for nothing, and may end the connection: it says what it takes.
+            let waits = request.head.protocol().is_some()
+                || is_early && !request.may_be_early()
+                || request.is_large_call();
             match waits && !is_limit_known {
                 true => self.hold(now, request),
                 false => self.start_with_body(now, request),
@@ -126,6 +140,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         });
     }
 
+    /// Opens the exchange of a request. A call of gRPC with more metadata than its server takes is refused.
+    fn open(&mut self, now: Instant, request: &Outgoing, end: bool) -> Result<StreamId, Misuse> {
+        self.set_open_options(request);
+        if request.is_large_call() {
+            self.io.machine.check_size(request.head.section())?;
+        }
+        self.io.machine.open(now, &request.head, end)
+    }
+
     pub(super) fn start(&mut self, now: Instant, mut request: Box<Outgoing>) {
         let slot = self.slots.vacant();
         if !request.exchange.attach(&self.handle.signals, slot) {
@@ -144,14 +167,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         {
             (upload, at_once) = (Upload::Deferred(now + wait), None);
         }
-        self.set_open_options(&request);
-        let opened = self.io.machine.open(now, &request.head, end);
-        let stream = match opened {
+        let stream = match self.open(now, &request, end) {
             Ok(stream) => stream,
             Err(Misuse::NoCapacity | Misuse::ConnectionClosed) => {
                 return self.send_elsewhere(now, request);
             }
-            Err(misuse) => return request.fail(&self.settings.counts, Error::misuse(misuse)),
+            Err(misuse) => return request.fail(&self.settings.counts, refusal(misuse)),
         };
         self.handle.counts.started(request.age(now));
         request.tries += 1;
