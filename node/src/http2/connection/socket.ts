@@ -125,14 +125,14 @@ export class Socket extends Duplex {
     this.$bytes = bytes
     this.$endsBefore = this.$ends
     this.$ends = () => {
-      this.giveWaiting(bytes)
+      this.$giveWaiting(bytes)
       bytes.leave()
     }
     if (this.$wantsBytes) bytes.read()
   }
 
   /** Gives what waits behind a write that is under way: a socket of the system has taken it by now, and it leaves. */
-  private giveWaiting (bytes: SocketBytes): void {
+  private $giveWaiting (bytes: SocketBytes): void {
     const state = this._writableState as unknown as { corked: number; getBuffer: () => { chunk: Buffer }[] }
     if (state.corked > 0) return
     for (const { chunk } of state.getBuffer()) bytes.write(chunk, () => {})
