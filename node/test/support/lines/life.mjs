@@ -40,7 +40,9 @@ export function life (line, program) {
     const ended = await run(program, 'life/client/cluster.mjs')
     assert.deepEqual([ended.code, ended.stdout], [0, '0 0 0 SIGKILL SIGKILL'], ended.stderr)
   })
-  test(`${line}: a panic of the engine fails what is open and what comes later, and the process lives`, async () => {
+  // The long form runs with a release build, which does not panic over a code that the channel does not have.
+  const skip = process.env.TRUNKLINE_LONG === '1'
+  test(`${line}: a panic of the engine fails what is open and what comes later, and the process lives`, { skip }, async () => {
     const ended = await run(program, 'life/client/panic.mjs')
     const all = count => Array(count).fill('UND_ERR_ENGINE_ENDED').join(' ')
     assert.deepEqual([ended.code, ended.stdout], [0, [all(3), all(2), all(2)].join('\n')], ended.stderr)
