@@ -45,7 +45,9 @@ export function serverLife (line, program) {
     const ended = await run(program, 'life/server/behind.mjs')
     assert.deepEqual([ended.code, ended.stdout], [0, 'little is held\n[["1048576",40]]\nclosed'], ended.stderr)
   })
-  test(`${line}: a panic of the engine ends its servers and what is open on them, and the process lives`, async () => {
+  // The long form runs with a release build, which does not panic over a code that the channel does not have.
+  const skip = process.env.TRUNKLINE_LONG === '1'
+  test(`${line}: a panic of the engine ends its servers and what is open on them, and the process lives`, { skip }, async () => {
     const ended = await run(program, 'life/server/panic.mjs')
     assert.deepEqual([ended.code, ended.stdout], [0, 'aborted\nuncaught of the first server\nclosed\nUND_ERR_ENGINE_ENDED'], ended.stderr)
   })
