@@ -5,6 +5,7 @@ import { Duplex } from 'node:stream'
 import { Fifo } from '../../fifo'
 import { SocketError } from '../../errors'
 import { Timer } from '../../http2/callbacks/timer'
+import { waitingPieces } from '../../http2/callbacks/waiting'
 import type { Connection } from '../connect/connection'
 import type { Bridge } from '../../channel/ring'
 
@@ -123,13 +124,6 @@ export class Tunnel extends Duplex {
     this.bridge.piece(this.under.number, chunk)
   }
 
-  /** Sends what waits behind a write that is under way: a socket of the system has taken it by now, and it leaves. */
-  private sendWaiting (): void {
-    const state = this._writableState as unknown as { corked: number; getBuffer: () => { chunk: Buffer }[] }
-    if (state.corked > 0) return
-    for (const { chunk } of state.getBuffer()) this.send(chunk)
-  }
-
   override _final (done: () => void): void {
     if (this.under.number !== 0) this.bridge.end(this.under.number)
     done()
@@ -141,7 +135,8 @@ export class Tunnel extends Duplex {
     this.timer?.stop()
     this.held = new Fifo()
     if (this.under.number !== 0) {
-      this.sendWaiting()
+      // A socket of the system has taken these by now, and they leave.
+      for (const piece of waitingPieces(this)) this.send(piece)
       if (this.ahead > 0) this.linger(reason)
       else this.under.release(reason)
     }

@@ -9,6 +9,7 @@ import tls from 'node:tls'
 import type { Connection } from '../../server/connection'
 import { coded, plain } from '../codes'
 import { Timer } from '../callbacks/timer'
+import { waitingPieces } from '../callbacks/waiting'
 import { notProvided } from '../../server/refused'
 
 const NO_ERROR = 0
@@ -125,17 +126,11 @@ export class Socket extends Duplex {
     this.$bytes = bytes
     this.$endsBefore = this.$ends
     this.$ends = () => {
-      this.$giveWaiting(bytes)
+      // A socket of the system has taken these by now, and they leave.
+      for (const piece of waitingPieces(this)) bytes.write(piece, () => {})
       bytes.leave()
     }
     if (this.$wantsBytes) bytes.read()
-  }
-
-  /** Gives what waits behind a write that is under way: a socket of the system has taken it by now, and it leaves. */
-  private $giveWaiting (bytes: SocketBytes): void {
-    const state = this._writableState as unknown as { corked: number; getBuffer: () => { chunk: Buffer }[] }
-    if (state.corked > 0) return
-    for (const { chunk } of state.getBuffer()) bytes.write(chunk, () => {})
   }
 
   /** Ends what `carry` began: its bytes belong to the engine again. */
