@@ -27,6 +27,7 @@ export interface Carried extends Duplex {
   alpnProtocol?: string | false | null | undefined
   servername?: string | false | null | undefined
   getProtocol?: () => string | null
+  ref?: () => unknown
   unref?: () => unknown
 }
 

@@ -37,6 +37,7 @@ interface Listener {
   opened: (connection: Connection) => void
   begun: (connection: Connection, number: number) => void
   timeline: (id: number) => string | undefined
+  keep: (connection: Connection, holds: boolean) => void
   closed: (connection: Connection) => void
   ended: (half: ServerBridge) => void
   overloaded: () => void

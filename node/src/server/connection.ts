@@ -58,7 +58,13 @@ interface ConnectionCommands {
 }
 
 /** A listener, as far as its connections need it. */
-export interface Taking { readonly admission: Admission; readonly ahead: Ahead; readonly scope: AsyncResource; timeline: (id: number) => string | undefined }
+export interface Taking {
+  readonly admission: Admission
+  readonly ahead: Ahead
+  readonly scope: AsyncResource
+  timeline: (id: number) => string | undefined
+  keep: (connection: Connection, holds: boolean) => void
+}
 
 /** `L`: the listener that took it. */
 export class Connection<L extends Taking = Taking> {
@@ -73,6 +79,8 @@ export class Connection<L extends Taking = Taking> {
   isUsed = false
   /** HTTP/1.1: an answer says that it is the last. Requests behind it are not to be processed (RFC 9112 section 9.6). */
   isLast = false
+  /** Its listener counts it among those that hold the process. */
+  isHeld = false
   callbacks: ConnectionCallbacks | null = null
   /** The context of its events. */
   readonly scope: AsyncResource
@@ -160,6 +168,10 @@ export class Connection<L extends Taking = Taking> {
   get traffic (): readonly [number, number] { return this.last ?? (this.number === 0 ? null : this.bridge.traffic(this.number, false)) ?? NOTHING_COUNTED }
   /** The connection has ended with these counts. */
   end (traffic: [number, number] | null): void { this.last = traffic ?? NOTHING_COUNTED }
+
+  /** It holds the process, or does not, where its server does not: as the handle of a socket. */
+  ref (): void { this.stream === undefined ? this.listener.keep(this, true) : this.stream.ref?.() }
+  unref (): void { this.stream === undefined ? this.listener.keep(this, false) : this.stream.unref?.() }
 
   /** Ends at once. `resets`: by a reset of TCP, which drops what has not gone. */
   abort (code: number = CANCEL, resets = false): void {

@@ -54,6 +54,10 @@ export class Listener {
   private file: File | undefined
   private isHolding = false
   private wantsHold = true
+  /** `close` was called, whose end holds the process as that of a handle of libuv. */
+  private isClosing = false
+  /** Open connections that hold the process. */
+  private held = 0
   /** Where it waits for the next process. */
   private meeting: string | undefined
   private readonly replaced: Promise<boolean>
@@ -65,8 +69,11 @@ export class Listener {
   /** The requested client certificates. */
   admission = new Admission(undefined)
 
-  /** `engine`: where its engine runs; undefined: as the environment says. */
-  constructor (readonly callbacks: ListenerCallbacks, engine?: Engine) {
+  /**
+   * `engine`: where its engine runs; undefined: as the environment says. `connectionsHold`: its open connections hold the
+   * process when it does not itself, as handles of node:net.
+   */
+  constructor (readonly callbacks: ListenerCallbacks, engine?: Engine, private readonly connectionsHold = false) {
     this.place = placeOf(engine)
     this.bridge = theServerBridge(this.place === 'threads' ? 'threads' : 'inline')
     this.replaced = new Promise(resolve => { this.reportReplaced = resolve })
@@ -98,7 +105,7 @@ export class Listener {
       openTo(options.path, readableAll, writableAll)
       this.file = fileAt(options.path)
     }
-    if (this.wantsHold) this.hold()
+    this.weigh()
   }
 
   /** Connections over TCP from now on have these limits, timeouts, windows and settings. */
@@ -164,8 +171,8 @@ export class Listener {
     } catch (failure) {
       throw errorOf(failure as Failure, false)
     }
-    // As a handle of libuv that closes, also one that held nothing before.
-    this.hold()
+    this.isClosing = true
+    this.weigh()
     this.leave()
   }
 
@@ -276,28 +283,37 @@ export class Listener {
   /** Whether it keeps the process alive; it does from `listen` to its end. */
   ref (): void {
     this.wantsHold = true
-    if (this.number !== 0) this.hold()
+    this.weigh()
   }
 
   unref (): void {
     this.wantsHold = false
-    if (this.isOpen || this.number === 0) this.release()
+    this.weigh()
   }
 
-  private hold (): void {
-    if (!this.isHolding) this.bridge.bridge.hold()
-    this.isHolding = true
+  /** Whether this connection keeps the process alive where the server does not. */
+  keep (connection: Connection, holds: boolean): void {
+    if (!this.connectionsHold || connection.isHeld === holds || !this.connections.has(connection)) return
+    connection.isHeld = holds
+    this.held += holds ? 1 : -1
+    this.weigh()
   }
 
-  private release (): void {
-    if (this.isHolding) this.bridge.bridge.release()
-    this.isHolding = false
+  /** Holds the process as long as one of its reasons does. */
+  private weigh (): void {
+    const holds = this.number !== 0 && (this.wantsHold || this.isClosing || this.held > 0)
+    if (holds === this.isHolding) return
+    this.isHolding = holds
+    if (holds) this.bridge.bridge.hold()
+    else this.bridge.bridge.release()
   }
 
   // The events of the channel.
 
   opened (connection: Connection): void {
     this.connections.add(connection)
+    // A stream of JavaScript holds the process by itself.
+    if (connection.stream === undefined) this.keep(connection, true)
     this.callbacks.onConnection?.(connection)
   }
 
@@ -309,6 +325,7 @@ export class Listener {
 
   closed (connection: Connection): void {
     connection.closed = true
+    this.keep(connection, false)
     this.connections.delete(connection)
     this.callbacks.onConnectionClosed?.(connection)
   }
@@ -346,7 +363,7 @@ export class Listener {
     // The engine has removed it; another file may have its inode by now.
     this.file = undefined
     this.leave()
-    this.release()
+    this.weigh()
     if (!this.bridge.bridge.hasEnded) this.bridge.bridge.ask('stop', { server: number })
     this.callbacks.onClosed?.()
     this.reportReplaced(false)

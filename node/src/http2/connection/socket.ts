@@ -92,8 +92,14 @@ export class Socket extends Duplex {
   }
   setNoDelay (): this { return this }
   setKeepAlive (): this { return this }
-  ref (): this { return this }
-  unref (): this { return this }
+  ref (): this {
+    this.$of.ref()
+    return this
+  }
+  unref (): this {
+    this.$of.unref()
+    return this
+  }
 
   setTimeout (time: number, listener?: () => void): this {
     if (this.destroyed) return this

@@ -181,7 +181,7 @@ export class CompatServer {
       onSecret: (line, connection) => { server.emit('keylog', Buffer.from(`${line}\n`), socketOf(Socket, true, connection)) },
       onHandedOver: () => { server.close() },
       onClosed
-    }, this.options.engine)
+    }, this.options.engine, true)
   }
 
   private handleOf (listener: Listener, place: ListenTarget, borrowed: { close: () => void } | undefined): Handle {
