@@ -9,10 +9,11 @@ use crate::budget::{Budget, Rate};
 use crate::error::Violation;
 use crate::limits::{
     DATA_OVERHEAD_BYTES, DATA_OVERHEAD_BYTES_MAX, EMPTY_FRAMES, Limits,
-    PRIORITY_UPDATES_PENDING_MAX, PROVOKED_RESETS, RESETS_CEILING_FACTOR, WINDOW_UPDATES_FREE,
-    WINDOW_UPDATES_PER_DATA_FRAME_MAX, WINDOW_UPDATES_PER_STREAM_MAX,
+    PRIORITY_UPDATES_PENDING_MAX, PROVOKED_RESETS, RESET_AGE, RESETS_CEILING_BURSTS,
+    RESETS_CEILING_REFILLS, WINDOW_UPDATES_FREE, WINDOW_UPDATES_PER_DATA_FRAME_MAX,
+    WINDOW_UPDATES_PER_STREAM_MAX,
 };
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[cfg(test)]
 #[path = "abuse_test.rs"]
@@ -186,11 +187,17 @@ impl Abuse {
         }
     }
 
-    /// The peer sent RST_STREAM on an open stream (CVE-2023-44487). One that follows a complete
-    /// answer (NO_ERROR, RFC 9113 section 8.1) is not for here.
-    pub fn reset_received(&mut self, now: Instant) -> Verdict {
+    /// The peer sent RST_STREAM on a stream that was open for `age` (CVE-2023-44487). One that follows a
+    /// complete answer (NO_ERROR, RFC 9113 section 8.1) is not for here.
+    pub fn reset_received(&mut self, age: Duration, now: Instant) -> Verdict {
         self.count(AbuseKind::ResetsReceived);
-        self.charge_reset(now)
+        if age < RESET_AGE {
+            return self.charge_reset(now);
+        }
+        match self.budgets(now).resets_ceiling.charge(1, now) {
+            true => Verdict::Fine,
+            false => Verdict::Close(Violation::ResetsTooMany),
+        }
     }
 
     /// We refused a stream: it has cost a header block, and counts like a reset.
@@ -237,8 +244,8 @@ impl Abuse {
     }
 
     /// A flood is faster than the budget refills, and more than half of the streams: a browser that
-    /// leaves a page resets many at once. Or it is faster than [`RESETS_CEILING_FACTOR`] budgets
-    /// refill, whatever its share: good streams are cheap to put between.
+    /// leaves a page resets many at once. Or it exceeds the ceiling ([`RESETS_CEILING_BURSTS`]),
+    /// whatever its share: good streams are cheap to put between.
     fn charge_reset(&mut self, now: Instant) -> Verdict {
         self.reset_lately = self.reset_lately.saturating_add(1);
         let budgets = self.budgets(now);
@@ -386,7 +393,7 @@ impl Abuse {
             Box::new(Budgets {
                 glitches: Budget::new(rates.glitches, now),
                 resets: Budget::new(rates.resets, now),
-                resets_ceiling: Budget::new(rates.resets.times(RESETS_CEILING_FACTOR), now),
+                resets_ceiling: Budget::new(ceiling_of(rates.resets), now),
                 provoked: Budget::new(PROVOKED_RESETS, now),
                 pings: Budget::new(rates.pings, now),
                 empty_frames: Budget::new(EMPTY_FRAMES, now),
@@ -397,6 +404,14 @@ impl Abuse {
     fn count(&mut self, kind: AbuseKind) {
         let count = &mut self.counts[kind as usize];
         *count = count.saturating_add(1);
+    }
+}
+
+/// The rate of all resets of a peer, where `resets` is that of those that count for its share.
+fn ceiling_of(resets: Rate) -> Rate {
+    Rate {
+        burst: resets.burst.saturating_mul(RESETS_CEILING_BURSTS),
+        per_second: resets.per_second.saturating_mul(RESETS_CEILING_REFILLS),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Abuse, BodyFrames, Verdict};
 use crate::budget::Rate;
 use crate::error::Violation;
-use crate::limits::Limits;
+use crate::limits::{Limits, RESET_AGE};
 use std::time::{Duration, Instant};
 
 /// The start of virtual time: any instant will do.
@@ -33,6 +33,8 @@ fn fine_times(most: u32, mut act: impl FnMut() -> Verdict) -> (u32, Verdict) {
 }
 
 const RESETS: Verdict = Verdict::Close(Violation::ResetsTooMany);
+/// The age of a stream that is reset, where nothing else is said.
+const YOUNG: Duration = Duration::ZERO;
 
 #[test]
 fn glitches_drain_at_three_quarters_and_close_at_the_end() {
@@ -69,10 +71,10 @@ fn a_rapid_reset_flood_is_closed_after_its_budget() {
     let mut abuse = abuse();
     let (fine, verdict) = fine_times(10_000, || {
         abuse.stream_opened();
-        abuse.reset_received(now)
+        abuse.reset_received(YOUNG, now)
     });
-    assert_eq!((fine, verdict), (200, RESETS));
-    assert_eq!(count(&abuse, "resets_received"), 201);
+    assert_eq!((fine, verdict), (1_000, RESETS));
+    assert_eq!(count(&abuse, "resets_received"), 1_001);
 }
 
 #[test]
@@ -84,11 +86,11 @@ fn a_flood_at_the_refill_rate_goes_on_and_one_above_does_not() {
     for second in 0..600 {
         for _ in 0..33 {
             slow.stream_opened();
-            assert_eq!(slow.reset_received(now), Verdict::Fine);
+            assert_eq!(slow.reset_received(YOUNG, now), Verdict::Fine);
         }
         for _ in 0..40 {
             fast.stream_opened();
-            if fast.reset_received(now) == RESETS {
+            if fast.reset_received(YOUNG, now) == RESETS {
                 stopped.get_or_insert(second);
             }
         }
@@ -96,9 +98,45 @@ fn a_flood_at_the_refill_rate_goes_on_and_one_above_does_not() {
     }
     assert_eq!(
         stopped,
-        Some(23),
-        "the first second s with 200 - 7 * s < 40"
+        Some(138),
+        "the first second s with 1000 - 7 * s < 40"
     );
+}
+
+#[test]
+fn streams_that_were_open_for_a_second_may_all_be_reset_as_long_as_they_are_below_the_ceiling() {
+    let mut now = start();
+    let mut deadlines = abuse();
+    for _ in 0..100 {
+        for _ in 0..330 {
+            deadlines.stream_opened();
+            let verdict = deadlines.reset_received(RESET_AGE, now);
+            assert_eq!(verdict, Verdict::Fine);
+        }
+        now += Duration::from_secs(1);
+    }
+    let mut flood = abuse();
+    let (fine, verdict) = fine_times(10_000, || {
+        flood.stream_opened();
+        flood.reset_received(RESET_AGE, now)
+    });
+    assert_eq!((fine, verdict), (2_000, RESETS));
+}
+
+#[test]
+fn resets_of_old_streams_are_no_part_of_the_budget_of_young_ones() {
+    let now = start();
+    let mut abuse = abuse();
+    for _ in 0..1_000 {
+        abuse.stream_opened();
+        let verdict = abuse.reset_received(RESET_AGE, now);
+        assert_eq!(verdict, Verdict::Fine);
+    }
+    let (fine, verdict) = fine_times(10_000, || {
+        abuse.stream_opened();
+        abuse.reset_received(RESET_AGE - Duration::from_millis(1), now)
+    });
+    assert_eq!((fine, verdict), (1_000, RESETS));
 }
 
 #[test]
@@ -110,17 +148,19 @@ fn a_peer_that_resets_less_than_half_of_its_streams_is_no_flood() {
             for _ in 0..3 {
                 abuse.stream_opened();
             }
-            assert_eq!(abuse.reset_received(now), Verdict::Fine);
+            assert_eq!(abuse.reset_received(YOUNG, now), Verdict::Fine);
         }
         now += Duration::from_secs(1);
     }
 }
 
 #[test]
-fn good_streams_between_resets_buy_ten_times_the_budget_and_no_more() {
+fn good_streams_between_resets_buy_two_bursts_and_no_more() {
     type Reset = fn(&mut Abuse, Instant) -> Verdict;
     let kinds: [(&str, Reset); 4] = [
-        ("CVE-2023-44487", |abuse, now| abuse.reset_received(now)),
+        ("CVE-2023-44487", |abuse, now| {
+            abuse.reset_received(YOUNG, now)
+        }),
         ("refused", |abuse, now| abuse.stream_refused(now)),
         ("CVE-2025-8671, a malformed head", |abuse, now| {
             abuse.reset_provoked(Violation::FieldNameInvalid, now)
@@ -153,7 +193,7 @@ fn many_good_streams_long_ago_are_no_licence_to_flood() {
     }
     let (fine, verdict) = fine_times(1_000_000, || {
         abuse.stream_opened();
-        abuse.reset_received(now)
+        abuse.reset_received(YOUNG, now)
     });
     assert_eq!(verdict, RESETS);
     assert!(fine < 2_048, "{fine} resets before it was noticed");
@@ -167,8 +207,8 @@ fn refused_streams_count_like_resets() {
         abuse.stream_opened();
         abuse.stream_refused(now)
     });
-    assert_eq!((fine, verdict), (200, RESETS));
-    assert_eq!(count(&abuse, "streams_refused"), 201);
+    assert_eq!((fine, verdict), (1_000, RESETS));
+    assert_eq!(count(&abuse, "streams_refused"), 1_001);
 }
 
 #[test]
@@ -201,8 +241,8 @@ fn malformed_requests_have_the_budget_of_resets() {
         abuse.stream_opened();
         abuse.reset_provoked(Violation::FieldNameInvalid, now)
     });
-    assert_eq!((fine, verdict), (200, RESETS));
-    assert_eq!(count(&abuse, "resets_provoked"), 201);
+    assert_eq!((fine, verdict), (1_000, RESETS));
+    assert_eq!(count(&abuse, "resets_provoked"), 1_001);
     assert_eq!(count(&abuse, "resets_received"), 0);
 }
 
@@ -468,7 +508,7 @@ fn a_budget_of_nothing_closes_at_once() {
     };
     let mut abuse = Abuse::new(&limits);
     abuse.stream_opened();
-    assert_eq!(abuse.reset_received(now), RESETS);
+    assert_eq!(abuse.reset_received(YOUNG, now), RESETS);
     assert_eq!(abuse.ping(now), Verdict::Close(Violation::PingsTooMany));
     let glitch = abuse.glitch(1, now);
     assert_eq!(glitch, Verdict::Close(Violation::GlitchesTooMany));

@@ -11,17 +11,6 @@ pub struct Rate {
     pub per_second: u32,
 }
 
-impl Rate {
-    /// The rate with burst and refill multiplied by `factor`.
-    #[must_use]
-    pub fn times(self, factor: u32) -> Self {
-        Self {
-            burst: self.burst.saturating_mul(factor),
-            per_second: self.per_second.saturating_mul(factor),
-        }
-    }
-}
-
 /// Points left. Invariant: never above the burst of its rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {

@@ -65,16 +65,23 @@ pub const CONCURRENT_STREAMS_MAX: u32 = 100;
 /// Handlers that may run at once per connection, those of reset streams included: a reset frees
 /// the stream but not its handler (CVE-2023-44487).
 pub const RUNNING_HANDLERS_MAX: u32 = 200;
-/// Resets a peer may cause, its own and those it provokes (CVE-2023-44487, CVE-2025-8671).
+/// Resets a peer may cause, its own of streams below [`RESET_AGE`] and those it provokes (CVE-2023-44487, CVE-2025-8671):
+/// as many as node:http2 takes. A page that is left, a map that is zoomed or calls that share a deadline reset all that
+/// a connection has open at once, and may do so a few times in a row.
 pub const RESETS: Rate = Rate {
-    burst: 200,
+    burst: 1_000,
     per_second: 33,
 };
-/// A connection ends above this many times [`RESETS`], whatever the share of its streams that are
-/// not reset (CVE-2023-44487, CVE-2025-8671): a flood that lets every second stream complete starts
-/// fresh work with each of the others. 2,000 at once and 330 per second are out of reach for a
-/// browser, and ten times the steady rate that Node.js admits.
-pub const RESETS_CEILING_FACTOR: u32 = 10;
+/// A connection ends above this many bursts of [`RESETS`] at once, and this many times its refill, whatever the share of
+/// its streams that are not reset, and however long they were open (CVE-2023-44487, CVE-2025-8671): a flood that lets
+/// every second stream complete starts fresh work with each of the others. 2,000 at once and 330 per second are out of
+/// reach for a browser, and ten times the steady rate that node:http2 takes.
+pub const RESETS_CEILING_BURSTS: u32 = 2;
+/// See [`RESETS_CEILING_BURSTS`].
+pub const RESETS_CEILING_REFILLS: u32 = 10;
+/// A stream that was open for so long had its place among [`CONCURRENT_STREAMS_MAX`] for that time: the number that a peer
+/// may have open bounds how many of those it begins. Envoy counts younger ones alone, too.
+pub const RESET_AGE: Duration = Duration::from_secs(1);
 /// Stream errors that a peer provokes with frames that need no request of their own: a zero or
 /// overflowing WINDOW_UPDATE, a PRIORITY of the wrong length or on itself, HEADERS or DATA after
 /// END_STREAM (CVE-2025-8671).
@@ -322,9 +329,10 @@ crate::options! {
         pub request_streams_max: u32 = REQUEST_STREAMS_MAX, with_request_streams_max;
         /// As `running_handlers_max`, for HTTP/3. Range: any. Default 512.
         pub request_handlers_max: u32 = REQUEST_HANDLERS_MAX, with_request_handlers_max;
-        /// Streams that a peer may reset, or make us reset: a burst and a rate per second. Beyond it the connection ends
-        /// where they are more than half of its streams, and beyond ten times as many whatever their share. Range: any.
-        /// Default 200 at once and 33 a second.
+        /// Streams that a peer may reset before they were open for a second, or make us reset: a burst and a rate per
+        /// second. Beyond it the connection ends where they are more than half of its streams. Whatever their share and
+        /// their age, it ends beyond twice the burst and ten times the rate. Range: any. Default 1,000 at once and 33 a
+        /// second.
         pub resets: Rate = RESETS, with_resets;
         /// Points for oddities that are tolerated (docs/attacks.md names them): a burst and a rate per second. The
         /// connection drains at three quarters and ends at all of it. Range: any. Default 10,000 at once and 330 a second.

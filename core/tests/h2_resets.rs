@@ -79,6 +79,25 @@ fn aborts_with_room_to_spare_ask_nothing() {
 }
 
 #[test]
+fn aborts_right_behind_others_are_asked_for_a_little_later() {
+    let mut rig = client(1, Cut::Whole);
+    let soon = Duration::from_millis(5);
+    for (id, wait) in [(1, soon), (3, Duration::from_millis(250))] {
+        assert_eq!(rig.get(), id);
+        rig.frames();
+        rig.sends(&headers(id, OK, false));
+        rig.conn.reset(rig.now, StreamId(id.into()), H2Code::CANCEL);
+        rig.waits(wait);
+        let frames = rig.frames();
+        let asked = frames.iter().find(|frame| frame.kind == kind::PING);
+        let asked = asked.expect("there is no room for another request");
+        assert_eq!(rig.conn.capacity(), 0);
+        rig.sends(&pong(&asked.payload));
+        assert_eq!(rig.conn.capacity(), 1, "behind {id}");
+    }
+}
+
+#[test]
 fn endless_aborts_stay_below_the_reset_budget_of_a_server() {
     let mut rig = client(100, Cut::Whole);
     let mut server = trunkline_core::abuse::Abuse::new(&Config::default().limits);
@@ -88,7 +107,7 @@ fn endless_aborts_stay_below_the_reset_budget_of_a_server() {
             let id = rig.get();
             server.stream_opened();
             rig.conn.reset(rig.now, StreamId(id.into()), H2Code::CANCEL);
-            let verdict = server.reset_received(rig.now);
+            let verdict = server.reset_received(Duration::ZERO, rig.now);
             assert_eq!(verdict, trunkline_core::abuse::Verdict::Fine);
         }
         pings += rig.frames().iter().filter(|f| f.kind == kind::PING).count();

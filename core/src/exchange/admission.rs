@@ -105,7 +105,7 @@ pub(crate) fn charge_violation<F: Framing>(
     framing.judge(now, verdict)
 }
 
-/// Charges a client that resets an exchange whose handler runs on (CVE-2023-44487). A server's
+/// Charges a client that resets an exchange which began at `opened_at` (CVE-2023-44487). A server's
 /// reset, and one behind a complete answer, cost us nothing.
 ///
 /// # Errors
@@ -113,12 +113,13 @@ pub(crate) fn charge_violation<F: Framing>(
 pub(crate) fn charge_reset<F: Framing>(
     framing: &mut F,
     now: Instant,
-    is_answered: bool,
+    (opened_at, is_answered): (Instant, bool),
 ) -> Result<(), Violation> {
     if framing.session().side() == Side::Client || is_answered {
         return Ok(());
     }
-    let verdict = framing.session_mut().abuse_mut().reset_received(now);
+    let age = now.saturating_duration_since(opened_at);
+    let verdict = framing.session_mut().abuse_mut().reset_received(age, now);
     framing.judge(now, verdict)
 }
 

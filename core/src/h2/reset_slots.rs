@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 #[path = "reset_slots_test.rs"]
 mod reset_slots_test;
 
-/// Half of what our own server allows a peer: the streams that are open when the burst is used up
-/// can still be reset, all at once.
+/// Half of what strict peers allow at once (netty closes behind 200 in 30 s): the streams that are
+/// open when the burst is used up can still be reset, all of them.
 const RESET_RATE: Rate = Rate {
     burst: 100,
     per_second: 30,
@@ -49,6 +49,8 @@ struct ResetLedger {
     /// The number of slots that the answer to the outstanding PING proves.
     probed: Option<usize>,
     probed_at: Option<Instant>,
+    /// When the PING may go out that was too soon behind the last one.
+    ask_at: Option<Instant>,
     /// The peer has sent HEADERS or DATA since the last PING: some peers count those between.
     may_ask: bool,
     /// When all resets so far would have been due at the pace.
@@ -101,6 +103,7 @@ impl ResetSlots {
     pub(super) fn handle_timeout(&mut self, now: Instant, round_trip: Option<Duration>) {
         if let Some(ledger) = &mut self.ledger {
             ledger.prove(now, patience(round_trip));
+            ledger.ask_at = ledger.ask_at.filter(|&at| at > now);
         }
     }
 
@@ -108,10 +111,11 @@ impl ResetSlots {
     pub(super) fn next_deadline(&self, round_trip: Option<Duration>) -> Option<Instant> {
         let ledger = self.ledger.as_ref()?;
         let first = ledger.slots.front()?;
-        Some(match ledger.proven {
+        let returns_at = match ledger.proven {
             0 => first.not_before.max(first.reset_at + patience(round_trip)),
             _ => first.not_before,
-        })
+        };
+        Some(ledger.ask_at.map_or(returns_at, |at| at.min(returns_at)))
     }
 }
 
@@ -122,6 +126,7 @@ impl ResetLedger {
             proven: 0,
             probed: None,
             probed_at: None,
+            ask_at: None,
             may_ask: true,
             paced_until: now,
         }
@@ -139,8 +144,13 @@ impl ResetLedger {
     }
 
     fn ask(&mut self, now: Instant) -> bool {
-        let too_soon = self.probed_at.is_some_and(|at| now < at + ASK_EVERY);
-        if !self.may_ask || too_soon || self.probed.is_some() || self.proven == self.slots.len() {
+        self.ask_at = None;
+        if !self.may_ask || self.probed.is_some() || self.proven == self.slots.len() {
+            return false;
+        }
+        let next = self.probed_at.map(|at| at + ASK_EVERY);
+        if next.is_some_and(|at| now < at) {
+            self.ask_at = next;
             return false;
         }
         self.may_ask = false;

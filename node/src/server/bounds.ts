@@ -33,7 +33,8 @@ export interface Limits {
   requestStreamsMax?: number
   /** Handlers that run at once per HTTP/3 connection. Default: 512. */
   requestHandlersMax?: number
-  /** Streams that a peer may reset, or cause to be reset (CVE-2023-44487, CVE-2025-8671). Default: 200 at once, 33 per second. */
+  /** Streams that a peer may reset before they were open for a second, or cause to be reset (CVE-2023-44487, CVE-2025-8671). Of older ones, and whatever their share: twice the
+   * burst, ten times the rate. Default: 1000 at once, 33 per second. */
   resets?: Rate
   /** Points for tolerated oddities; a connection drains at 75 % and ends at 100 %. Default: 10000 at once, 330 per second. */
   glitches?: Rate

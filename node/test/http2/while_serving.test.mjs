@@ -149,6 +149,24 @@ test('how often a peer may reset streams, and ping, is a limit too', async t => 
   }
 })
 
+test('a client that gives up 900 requests together keeps its session, as on node:http2', async t => {
+  const [version] = versions.filter(({ name }) => name === 'h2c')
+  let waiting = 0
+  let allCame
+  const came = new Promise(resolve => { allCame = resolve })
+  const server = await serverFor(t, version, (request, response) => {
+    if (request.url === '/last') response.end('served')
+    else if (++waiting === 900) allCame()
+  }, { settings: { maxConcurrentStreams: 1000 } })
+  const client = clientFor(t, version, server)
+  await once(client.session, 'remoteSettings')
+  client.session.on('goaway', code => { assert.fail(`GOAWAY with ${code}`) })
+  const given = Array.from({ length: 900 }, () => client.session.request({ ':path': '/' }).on('error', () => {}))
+  await came
+  given.forEach(request => { request.close(8) })
+  assert.equal(String((await client.ask('/last')).body), 'served')
+})
+
 test('updateSettings holds for sessions to come', async t => {
   const [version] = versions.filter(({ name }) => name === 'h2c')
   const server = await serverFor(t, version, (request, response) => { response.end() }, { settings: { maxConcurrentStreams: 7 } })

@@ -113,6 +113,11 @@ impl Conn {
             return;
         }
         self.reset_slots.hold(now);
+        self.ask_for_slots(now);
+    }
+
+    /// Where there is no room for another exchange, the peer is asked for what it has seen.
+    pub(super) fn ask_for_slots(&mut self, now: Instant) {
         if self.capacity() == 0 && self.takes_exchanges() && self.reset_slots.ask(now) {
             self.write_ping(RESET_PING);
         }
@@ -185,8 +190,8 @@ impl Conn {
                 false => self.glitch(now, LATE_FRAME_POINTS),
             };
         };
-        let is_answered = is_answered(ended);
-        charge_reset(self, now, is_answered)?;
+        let ended = (ended.opened_at, is_answered(ended));
+        charge_reset(self, now, ended)?;
         let by = ResetBy::Peer(code);
         let unprocessed = self.session.side() == Side::Client && code == H2Code::REFUSED_STREAM;
         self.end_early(now, stream, by, unprocessed, ClosedHow::ResetByPeer);

@@ -42,7 +42,7 @@ impl Conn {
             Timer::ResetSlots => {
                 self.reset_slots
                     .handle_timeout(now, self.session.round_trip());
-                self.watch_reset_slots();
+                self.ask_for_slots(now);
             }
             Timer::Windows => self.expire_windows(now),
         }

@@ -170,8 +170,8 @@ impl Conn {
             self.drop_if_over(now, id);
             return Ok(());
         }
-        let is_answered = is_answered(stream);
-        charge_reset(self, now, is_answered)?;
+        let ended = (stream.opened_at, is_answered(stream));
+        charge_reset(self, now, ended)?;
         let Some(stream) = self.streams.get_mut(id) else {
             return Ok(());
         };
@@ -221,8 +221,8 @@ impl Conn {
             self.drop_if_over(now, id);
             return Ok(());
         }
-        let is_answered = is_answered(stream);
-        charge_reset(self, now, is_answered)?;
+        let ended = (stream.opened_at, is_answered(stream));
+        charge_reset(self, now, ended)?;
         self.stop_both(id, H3Code::REQUEST_CANCELLED);
         self.end_early(now, id, ResetBy::Peer(code.as_h2()), false);
         Ok(())
