@@ -497,6 +497,7 @@ export const differences = {
     'sequences: *, * writeEarlyHints': { reason: INTERIM, of: ['client: ', 'server: ', 'response: '], programs: 40, lines: [20, 22] },
     'request: a limit of heads': BODILESS,
     'server: a head that is too long without a listener': BODILESS,
+    'refusals: a head that is too long, no listener, *': { reason: BODILESS, of: ['client: '], programs: 2 },
     'signals: a body that is cut, its listener answers, its client ends': ['a request that has its answer gets no second one, for the rest of its body', 24, 26],
     'counts: *': { reason: FIELDS, of: ['server: ', 'client: '], programs: 80, lines: [20] },
     'contexts: *': { reason: LISTENED_IN, of: ['later: '], programs: 27 },

@@ -92,14 +92,18 @@ export function refusalOf (status: number, code = ''): string {
  * listeners of `clientError` know nothing. */
 export const hostMissing = (): string => `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nDate: ${new Date().toUTCString()}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`
 
+/** A listener that answers nothing leaves the connection to its client; one that answers a turn later may. */
+function endWithClient (socket: Socket): void {
+  socket.once('end', () => { setImmediate(() => { socket.end() }) })
+}
+
 /** The bytes of a client that broke HTTP/1.1: what is written goes as it is, what still comes is dropped. */
 export class RefusedBytes extends UpgradeBytes {
   /** `isHalfOpen`: a client that has ended its side is waited for. */
   constructor (exchange: Exchange, socket: Socket, isHalfOpen: boolean) {
     super(exchange, socket, true)
     socket.on('error', () => {}).resume()
-    // A listener that answers nothing leaves the connection to its client.
-    if (!isHalfOpen) socket.once('end', () => { socket.end() })
+    if (!isHalfOpen) endWithClient(socket)
   }
 
   override finish (done: () => void): void {
@@ -130,5 +134,20 @@ export class LateBytes extends UpgradeBytes {
   override $onClosed (code = 0): void {
     super.$onClosed()
     this.next.$onClosed(code, false)
+  }
+}
+
+/** The bytes of a client whose head the engine takes and the server refuses: an answer may be written, which ends the connection. */
+export class UnservedBytes extends LateBytes {
+  /** `isHalfOpen`: a client that has ended its side is waited for. */
+  constructor (exchange: Exchange, socket: Socket, private readonly isHalfOpen: boolean) {
+    super(exchange, socket, { $onData () {}, $onEnd () {}, $onRoom () {}, $onClosed () {} })
+  }
+
+  onHalfClosed (): void {
+    const { socket } = this
+    if (this.isHalfOpen || socket.destroyed) return
+    endWithClient(socket)
+    socket.resume().push(null)
   }
 }

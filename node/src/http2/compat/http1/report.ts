@@ -5,7 +5,7 @@ import { HttpVersion } from '../../../channel/codes'
 import { AHEAD_BYTES_MAX } from '../../../server/ahead'
 import type { Exchange } from '../../../server/exchange'
 import { showRequest } from '../../channels'
-import { clientError, LateBytes, refusalOf } from '../../connection/broken'
+import { clientError, refusalOf, UnservedBytes } from '../../connection/broken'
 import { Socket, socketOf } from '../../connection/socket'
 import { ResponseCarrier } from './carrier'
 import type { EndNotifier, Http1, Request, Response } from './members'
@@ -50,7 +50,7 @@ function packetOf (exchange: Exchange): Buffer {
 /** Tells of a head that is not served, or refuses it. */
 function refuse (server: EndNotifier, exchange: Exchange, shared: Socket, [status, code]: [status: number, code: string]): void {
   const socket = isFree(shared) ? shared.$leaveServer() : socketOf(Socket, exchange.connection.encrypted, exchange.connection)
-  new LateBytes(exchange, socket, { $onData () {}, $onEnd () {}, $onRoom () {}, $onClosed () {} })
+  new UnservedBytes(exchange, socket, server.httpAllowHalfOpen === true)
   const error = clientError({ code, status, packet: packetOf(exchange), parsed: 0 })
   if (!server.emit('clientError', error, socket)) socket.end(refusalOf(status))
 }
