@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import http2 from 'node:http2'
 import test from 'node:test'
 import { createServer } from 'trunkline'
+import { http1Timeouts } from '../../dist/http2/server/bounds.js'
 import { connect } from 'trunkline/http2'
 
 const LARGE = [2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, Number.MAX_SAFE_INTEGER, 1e21, Infinity, -1]
@@ -75,4 +76,13 @@ test('times of a server in the form of node:http may have fractions, and its bac
       assert.equal(await (await fetch(`http://127.0.0.1:${server.address().port}`, { headers: { connection: 'close' } })).text(), 'ok', `${name} ${value}`)
     }
   }
+})
+
+test('an idle connection stays open beyond the announced keepAliveTimeout, also on lines of Node.js whose servers have no keepAliveTimeoutBuffer', () => {
+  const server = createServer({ requests: 'http', keepAliveTimeout: 5000 })
+  assert.equal(http1Timeouts(server, {}).idle, 6000)
+  server.keepAliveTimeoutBuffer = 0
+  assert.equal(http1Timeouts(server, {}).idle, 5000)
+  server.keepAliveTimeout = 0
+  assert.equal(http1Timeouts(server, {}).idle, 0)
 })

@@ -4,6 +4,7 @@
 import http from 'node:http'
 import type { Settings } from 'node:http2'
 import type { Limits, Timeouts, Windows } from '../../server/bounds'
+import { keptFor } from '../compat/http1/members'
 import type { CompatServerOptions, OwnServer } from './compat_options'
 
 /** Fields of a request that node:http takes without `maxHeadersCount`. */
@@ -36,9 +37,9 @@ const wholeMs = (ms: number): number => Math.min(Math.ceil(ms), Number.MAX_SAFE_
 
 /** The timeouts that node:http has as members of a server; 0: never. */
 export function http1Timeouts (server: OwnServer, options: CompatServerOptions): Timeouts {
-  const { httpAllowHalfOpen, keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = server
+  const { httpAllowHalfOpen, keepAliveTimeout, keepAliveTimeoutBuffer } = server
   const head = headTimeout(server)
-  const patience = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : Math.max(wholeMs(Number(keepAliveTimeout) + Number(keepAliveTimeoutBuffer)), 1)
+  const patience = keepAliveTimeout === undefined || keepAliveTimeout === 0 ? keepAliveTimeout : Math.max(wholeMs(keptFor(keepAliveTimeout, keepAliveTimeoutBuffer)), 1)
   // Listeners of `timeout` get a connection without a request, and decide: one that they leave open has as long as a head may take.
   const isAsked = server.listenerCount('timeout') > 0 && patience !== undefined && patience > 0
   const idle = !isAsked ? patience : head === undefined || head === 0 ? head : wholeMs(patience + head)

@@ -89,6 +89,12 @@ export interface EndNotifier {
   listenerCount: (event: string) => number
 }
 
+/** Ms beyond an announced `keepAliveTimeout` where the server has no member for them: Node.js 20 has none. A request that is under way as the
+ * announced time ends is served. */
+const KEEP_ALIVE_BUFFER_MS = 1000
+/** Ms that a connection without a request stays open. */
+export const keptFor = (announced: number, buffer: number | undefined): number => Number(announced) + Number(buffer ?? KEEP_ALIVE_BUFFER_MS)
+
 export const originals = http.ServerResponse.prototype as unknown as Response
 /** A member that node:http has under a symbol of its own. */
 export const symbolOf = (made: object, name: string): symbol | undefined => Object.getOwnPropertySymbols(made).find(symbol => symbol.description === name)

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import { coded } from '../../codes'
 import { Socket } from '../../connection/socket'
 import { writableLengthOf } from '../../stream/lazy_duplex'
-import { carried, type PendingAnswer, type EndNotifier, type Response } from './members'
+import { carried, keptFor, type PendingAnswer, type EndNotifier, type Response } from './members'
 
 const HTTP2 = 20
 
@@ -84,9 +84,9 @@ export class Stage extends Socket {
   /** A request has been answered. Where the server has listeners for timeouts, `timeout` is emitted for a connection without a request
    * for its `keepAliveTimeout`; the engine closes it later. */
   $answered (): void {
-    const { keepAliveTimeout = 0, keepAliveTimeoutBuffer = 0 } = this.server
+    const { keepAliveTimeout = 0, keepAliveTimeoutBuffer } = this.server
     if (this.$isStage && keepAliveTimeout > 0 && this.server.listenerCount('timeout') > 0) {
-      this.setTimeout(keepAliveTimeout + keepAliveTimeoutBuffer)
+      this.setTimeout(keptFor(keepAliveTimeout, keepAliveTimeoutBuffer))
       this.$isLimited = true
     } else this.$unlimit()
   }

@@ -119,6 +119,14 @@ export default {
   'requestTimeout without a listener': raw((server, { log }) => {
     server.on('request', request => { request.on('error', error => { log('request error', error) }); request.on('close', () => { log('request close', request.complete) }); request.resume() })
   }, `POST / HTTP/1.1\r\n${HOST}content-length: 5\r\n\r\na`, { options: { headersTimeout: 300, requestTimeout: 600, connectionsCheckingInterval: 20 } }),
+  'keepAliveTimeout: the time of a connection without a request': raw((server, { log }) => {
+    server.keepAliveTimeout = 2000
+    server.on('timeout', () => {})
+    server.on('request', ({ socket }, response) => {
+      response.on('close', () => { setImmediate(() => { log(socket.timeout); socket.destroy() }) })
+      response.end('ok')
+    })
+  }, get('/a')),
   'keepAliveTimeout ends an idle connection': raw(ok, get('/a'), { options: { keepAliveTimeout: 30, keepAliveTimeoutBuffer: 0 } }),
   'timeout without a listener': raw((server, { log }) => { server.timeout = 30; server.on('request', (request, response) => { log('request'); response.on('close', () => { log('response close') }) }) }, get('/a')),
   'timeout with a listener': raw((server, { log }) => { server.setTimeout(30, socket => { log('timeout'); socket.end('HTTP/1.1 503 Late\r\nconnection: close\r\n\r\n') }) ; server.on('request', () => {}) }, get('/a')),
