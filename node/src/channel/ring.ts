@@ -110,11 +110,13 @@ export class Bridge extends Submissions {
     this.defer(() => this.writeRequest(number, origin, head, own, headersTimeout, bodyTimeout, flags))
   }
 
-  /** Hands out everything that the engine has completed. */
+  /** Hands out everything that the engine has completed. What a listener throws is thrown: as with node, nothing else is handed out before the
+   * exception is reported, and what is left comes in a turn of its own. */
   protected drain (): void {
     const { control } = this
     this.draining = true
     let turns = 0
+    let thrown: { error: unknown } | undefined
     for (;;) {
       const completed = Atomics.load(control, Control.Completed)
       if (completed === this.drained) {
@@ -123,17 +125,16 @@ export class Bridge extends Submissions {
         Atomics.store(control, Control.ScriptSleeps, 0)
         continue
       }
-      if (turns++ === DRAIN_TURNS_MAX) {
+      if (turns++ === DRAIN_TURNS_MAX || thrown !== undefined) {
         // Still awake, so no wake-up comes: continues in the next turn.
-        setImmediate(() => { this.drain() })
+        inNextTurn(() => { this.drain() })
         break
       }
-      while (this.drained !== completed) {
+      while (this.drained !== completed && thrown === undefined) {
         try {
           this.complete((this.drained & this.entryMask) << 3)
         } catch (error) {
-          // A handler's own: it must not keep the others from what is theirs.
-          process.nextTick(() => { throw error })
+          thrown = { error }
         }
         this.drained = (this.drained + 1) | 0
       }
@@ -145,6 +146,7 @@ export class Bridge extends Submissions {
     if (this.isUrgent) this.leave()
     if (Atomics.load(control, Control.Overflows) === 1) this.native.kick()
     if (Atomics.load(control, Control.EngineEnded) === 1 && !this.hasEnded) this.endAll()
+    if (thrown !== undefined) throw thrown.error
   }
 
   /** The engine has ended: every open exchange fails. */
@@ -288,6 +290,16 @@ export class Bridge extends Submissions {
 
 /** A reason phrase, which came as a character for each byte: bytes beyond ASCII are of UTF-8, as undici reads them. */
 function phraseOf (bytes: string): string { return /[\x80-\xff]/.test(bytes) ? Buffer.from(bytes, 'latin1').toString() : bytes }
+
+/** Calls in the next turn, outside of any domain: one that an exception has left is entered until the exception is reported. */
+export function inNextTurn (call: () => void): void {
+  const of = process as { domain?: unknown }
+  const { domain } = of
+  if (domain == null) return void setImmediate(call)
+  of.domain = null
+  setImmediate(call)
+  of.domain = domain
+}
 
 /** Makes a call whose exception must not keep others from theirs: it is uncaught. */
 export function apart (call: () => void): void {

@@ -1,14 +1,24 @@
 // Defers callbacks to the next turn of the loop, all of one turn together, each in the async context in which it was deferred.
 
 import { AsyncResource } from 'node:async_hooks'
-import { apart } from '../../channel/ring'
+import { inNextTurn } from '../../channel/ring'
 import type { Connection } from '../../server/connection'
 
 let calls: { call: () => void; scope: AsyncResource }[] = []
 function report (): void {
   const now = calls
   calls = []
-  for (const { call, scope } of now) apart(() => { scope.runInAsyncScope(call) })
+  for (const [at, { call, scope }] of now.entries()) {
+    try {
+      scope.runInAsyncScope(call)
+    } catch (error) {
+      // The others come in a turn of their own, behind the exception.
+      const rest = now.slice(at + 1)
+      if (rest.length > 0 && calls.length === 0) inNextTurn(report)
+      calls = [...rest, ...calls]
+      throw error
+    }
+  }
 }
 
 /** Calls in the next turn. */
