@@ -332,7 +332,7 @@ pub(crate) mod completion {
     pub(crate) fn data(number: u32, body: u32) -> Entry {
         [3, number, 0, 0, 0, body, 0, 0]
     }
-    /// The end of a response; the text is its trailers.
+    /// The end of a response; the text is its trailers. Without `last` its request's body goes on.
     pub(crate) fn ended(number: u32) -> Entry {
         [4, number, 0, 0, 0, 0, 0, 0]
     }
@@ -373,6 +373,11 @@ pub(crate) mod completion {
     /// - `client`: The client's number.
     pub(crate) fn dial(number: u32, client: u32) -> Entry {
         [12, number, client, 0, 0, 0, 0, 0]
+    }
+    /// The last of a request's body that went on behind its response: it has gone, or nothing takes
+    /// it.
+    pub(crate) fn released(number: u32) -> Entry {
+        [13, number, 0, 0, 0, 0, 0, 0]
     }
     /// A request at a server. The text is method, path, authority, scheme and protocol with a zero
     /// between two, where they are not all that the client sent, or in another order than method,

@@ -24,7 +24,7 @@ pub(crate) struct ExchangeCallbacks {
     number: u32,
     is_watched: bool,
     is_over: bool,
-    /// Its body, and whether it is what goes out through a tunnel.
+    /// Its body, until its end is settled, and whether it is what goes out through a tunnel.
     upload: Option<(Arc<Upload>, bool)>,
 }
 
@@ -54,12 +54,28 @@ impl ExchangeCallbacks {
         entry[0] |= completion_flag::LAST;
         self.shared.complete(entry, bytes, &[]);
     }
-    /// JavaScript can send nothing more under this number: a body that it has not ended ends here.
-    fn over(&mut self) {
+    /// Ends the response where the request's body goes on behind it, under the number that JavaScript has for it: the body
+    /// has the last completion. False: it does not go on.
+    fn end_ahead(&mut self, completions: impl FnOnce(&Shared)) -> bool {
+        let goes_on = match &self.upload {
+            Some((upload, false)) => upload.outlive(|| completions(&self.shared)),
+            _ => false,
+        };
+        if goes_on {
+            self.upload = None;
+            self.leave();
+        }
+        goes_on
+    }
+    fn leave(&mut self) {
         if !self.is_over {
             self.is_over = true;
             self.shared.exchanges.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+    /// JavaScript can send nothing more under this number: a body that it has not ended ends here.
+    fn over(&mut self) {
+        self.leave();
         if let Some((upload, is_tunnel)) = self.upload.take() {
             upload.let_go(is_tunnel);
         }
@@ -87,7 +103,25 @@ impl ExchangeListener for ExchangeCallbacks {
     fn response(&mut self, head: &ResponseHead, version: Version, body: BodyArrival) {
         let version = version_code(version);
         let (mut behind, mut word, mut flags) = (Bytes::new(), 0, 0);
+        let reason = match head.phrase() {
+            b"OK" if head.status == 200 => None,
+            reason => Some(reason).filter(|_| version < http_version::HTTP2),
+        };
+        let (status, reason_length) = (u32::from(head.status), reason.map_or(0, words_len));
+        let words = reason.unwrap_or_default();
+        let number = self.number;
         if let BodyArrival::Whole(body) = body {
+            // The engine hands nothing over whole with a body while the request's flows.
+            let is_ahead = body.is_empty()
+                && self.end_ahead(|shared| {
+                    let entry = completion::response(number, status, 0, version, reason_length);
+                    let fields = spelled(head.section(), head.fields());
+                    with_text_behind(words, fields, |text| shared.complete(entry, text, &[]));
+                    shared.complete(completion::ended(number), &[], &[]);
+                });
+            if is_ahead {
+                return;
+            }
             self.over();
             flags = completion_flag::LAST;
             word = body.len() as u32;
@@ -98,15 +132,10 @@ impl ExchangeListener for ExchangeCallbacks {
                 behind = body;
             }
         }
-        let reason = match head.phrase() {
-            b"OK" if head.status == 200 => None,
-            reason => Some(reason).filter(|_| version < http_version::HTTP2),
-        };
-        let (status, reason_length) = (u32::from(head.status), reason.map_or(0, words_len));
-        let mut entry = completion::response(self.number, status, word, version, reason_length);
+        let mut entry = completion::response(number, status, word, version, reason_length);
         entry[0] |= flags;
         let fields = spelled(head.section(), head.fields());
-        with_text_behind(reason.unwrap_or_default(), fields, |text| {
+        with_text_behind(words, fields, |text| {
             self.shared.complete(entry, text, &behind);
         });
     }
@@ -116,6 +145,16 @@ impl ExchangeListener for ExchangeCallbacks {
             .complete_body(|body| completion::data(number, body), data);
     }
     fn end(&mut self, trailers: Option<&Fields>) {
+        let entry = completion::ended(self.number);
+        let is_ahead = self.end_ahead(|shared| match trailers {
+            None => shared.complete(entry, &[], &[]),
+            Some(trailers) => with_text(spelled(trailers, trailers.iter()), |text| {
+                shared.complete(entry, text, &[]);
+            }),
+        });
+        if is_ahead {
+            return;
+        }
         match trailers {
             None => self.finish(completion::ended, &[]),
             Some(trailers) => with_text(spelled(trailers, trailers.iter()), |text| {
@@ -164,6 +203,8 @@ struct UploadState {
     is_over: bool,
     /// The engine has dropped it: remaining and later bytes have no reader.
     is_unread: bool,
+    /// The response has ended, and the body has its number for itself.
+    goes_on: bool,
     waker: Option<Waker>,
 }
 
@@ -180,6 +221,17 @@ impl Upload {
     }
     pub(crate) fn fail(&self) {
         self.change(|state| state.failed = true);
+    }
+    /// Goes on behind the end of the response, where JavaScript has more of it. `completions` are those of that end, under
+    /// the lock, so that the body's last one is behind them.
+    fn outlive(&self, completions: impl FnOnce()) -> bool {
+        let mut state = self.lock();
+        let goes_on = !(state.ended || state.failed || state.is_unread);
+        if goes_on {
+            state.goes_on = true;
+            completions();
+        }
+        goes_on
     }
     /// Ends the body: the bytes so far are all of it, or it has failed unless it had ended.
     fn let_go(&self, is_whole: bool) {
@@ -219,6 +271,12 @@ impl Drop for UploadBody {
         let mut state = self.upload.lock();
         state.is_unread = true;
         let left = mem::take(&mut state.pieces);
+        if mem::take(&mut state.goes_on) {
+            state.is_over = true;
+            let mut entry = completion::released(self.number);
+            entry[0] |= completion_flag::LAST;
+            self.shared.complete(entry, &[], &[]);
+        }
         drop(state);
         drop(left);
     }

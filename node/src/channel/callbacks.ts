@@ -24,7 +24,10 @@ export interface ExchangeCallbacks {
   onInterim: (status: number, fields: string, reason: string, version: number) => void
   /** A piece of the body. `credit`: its bytes are to be taken (`Bridge.take`). */
   onData: (chunk: Buffer, credit: boolean) => void
+  /** The end of the response. Where `number` is not 0, the request's body goes on under it, until `onReleased`. */
   onEnd: (trailers: string) => void
+  /** Nothing more is taken of a request's body that went on behind its response. */
+  onReleased: () => void
   onFailed: (failure: Failure) => void
   /** The connection took `bytes` of the request's body. */
   onRoom: (bytes: number) => void

@@ -231,7 +231,7 @@ export const enum Completion {
   Interim = 2,
   /** A piece of a response's body: the text, or outside of the arena. */
   Data = 3,
-  /** The end of a response; the text is its trailers. */
+  /** The end of a response; the text is its trailers. Without `last` its request's body goes on. */
   Ended = 4,
   /** An exchange failed; the text is JSON. */
   Failed = 5,
@@ -249,6 +249,8 @@ export const enum Completion {
   Lookup = 11,
   /** A connection is to be made by a function of the user's; the number is the question's, the text is JSON. */
   Dial = 12,
+  /** The last of a request's body that went on behind its response: it has gone, or nothing takes it. */
+  Released = 13,
   /** A request at a server. The text is method, path, authority, scheme and protocol with a zero between two, where they are not all that the client sent, or in another order than method, authority, scheme and path, a zero and a letter for each pseudo-header field, then a line feed, the name, a zero and the value of each field; last, behind an empty name and a zero, the names as HTTP/1.1 spelled them, with a comma between two. */
   Request = 16,
   /** A piece of a request's body: the text, or outside of the arena. */

@@ -159,6 +159,7 @@ export class Bridge extends Submissions {
       this.over(callbacks.number)
       callbacks.number = 0
       apart(() => { callbacks.onFailed(ENDED_FAILURE) })
+      apart(() => { callbacks.onReleased() })
     }
     this.servers?.endAll()
     this.streams?.endAll()
@@ -190,12 +191,15 @@ export class Bridge extends Submissions {
       case Completion.Response: return this.completeResponse(callbacks, word0, at, position, length)
       case Completion.Data:
         return this.completeData(callbacks, number, word0 & CompletionFlag.ByReference ? this.native.take(completions[at + DataWord.Body]!) : this.arena.copy(position, length))
-      case Completion.Ended: return callbacks.onEnd(this.arena.text(position, length))
+      case Completion.Ended:
+        if ((word0 & CompletionFlag.Last) === 0) this.overAhead(number)
+        return callbacks.onEnd(this.arena.text(position, length))
       case Completion.Interim: return this.completeInterim(callbacks, at, position, length)
       case Completion.Failed: return callbacks.onFailed(JSON.parse(this.arena.utf8(position, length)) as Failure)
       case Completion.Started: return callbacks.onStarted(completions[at + StartedWord.ConnectionHigh]! * 2 ** 32 + (completions[at + StartedWord.ConnectionLow]! >>> 0))
       case Completion.Room: return callbacks.onRoom(completions[at + RoomWord.Bytes]!)
       case Completion.Cancelled: return callbacks.onGone()
+      case Completion.Released: return callbacks.onReleased()
     }
   }
 
@@ -243,6 +247,12 @@ export class Bridge extends Submissions {
   private over (number: number): void {
     if (this.unread[number]! < UNREAD_BYTES_MAX) this.release()
     this.unread[number] = 0
+  }
+
+  /** A response is over whose request's body goes on, which holds the process by itself from here on. */
+  private overAhead (number: number): void {
+    this.over(number)
+    this.unread[number] = Infinity
   }
 
   private completeResponse (callbacks: ExchangeCallbacks, word0: number, at: number, position: number, length: number): void {

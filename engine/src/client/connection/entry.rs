@@ -149,7 +149,8 @@ impl ExchangeEntry {
         let phase = match self.incoming {
             Incoming::Awaited | Incoming::Head(_) => patience.headers,
             Incoming::Streaming(_) => patience.body,
-            Incoming::Ended => None,
+            // The request's body goes on: its peer has to take it.
+            Incoming::Ended => patience.headers,
         };
         let phase = phase.map(|patience| self.progress_at + patience);
         let deferred = match self.upload {
@@ -167,9 +168,9 @@ impl ExchangeEntry {
             self.progress_at = now;
         }
     }
-    /// A source that has no bytes is the user's delay: the peer cannot answer what has not come.
+    /// A source that has no bytes is the user's delay: the peer cannot answer, or take, what has not come.
     pub(super) fn note_slow_source(&mut self, now: Instant) {
-        if self.is_unanswered() && self.upload == Upload::SourceEmpty {
+        if !matches!(self.incoming, Incoming::Streaming(_)) && self.upload == Upload::SourceEmpty {
             self.progress_at = now;
         }
     }
@@ -181,6 +182,11 @@ impl ExchangeEntry {
                 return "the request took longer than its total timeout".to_owned();
             }
             Incoming::Streaming(_) => ("no piece of the body", patience.body, "body"),
+            Incoming::Ended => (
+                "no room for the request's body",
+                patience.headers,
+                "headers",
+            ),
             _ => ("no response", patience.headers, "headers"),
         };
         let bound = bound.unwrap_or_default();

@@ -109,7 +109,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             return;
         };
         entry.progress_at = now;
-        if end && bytes <= WHOLE_BYTES_MAX && matches!(entry.incoming, Incoming::Head(_)) {
+        // A listener gets the end apart from the head where its request's body flows, which goes on behind it.
+        let is_apart = entry.has_listener && entry.upload.flows();
+        let is_whole = end && !is_apart && bytes <= WHOLE_BYTES_MAX;
+        if is_whole && matches!(entry.incoming, Incoming::Head(_)) {
             let incoming = std::mem::replace(&mut entry.incoming, Incoming::Ended);
             if let Incoming::Head(head) = incoming {
                 self.complete(slot, head, data);

@@ -157,6 +157,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
 
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
   onRoom (bytes: number): void { this.upload?.onRoom(bytes) }
+  onReleased (): void { this.upload?.stop() }
   onStarted (connection: number): void {
     if (this.isOver) return
     const made = this.owner.connection(connection)

@@ -406,6 +406,8 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
     this.tunnel?.onRoom(bytes)
   }
 
+  onReleased (): void { this.upload?.stop() }
+
   // Calls of the upload.
 
   onSent (chunk: unknown): void {

@@ -307,7 +307,11 @@ export abstract class Dispatcher extends EventEmitter {
       return
     }
     ;(state.onDestroyed ??= []).push(callback)
-    if (state.destroyed) return
+    // It closes, and waits for what goes on behind responses.
+    if (state.destroyed) {
+      state.endUploads(error ?? new ClientDestroyedError(), true)
+      return
+    }
     state.destroyed = true
     const why = error ?? new ClientDestroyedError()
     state.reason = why

@@ -5,6 +5,7 @@ import { EventEmitter } from 'node:events'
 import type { Connection } from '../connect/connection'
 import { Connections, type OwningDispatcher } from '../connect/connections'
 import { Dialer } from '../connect/dial'
+import type { Upload } from '../prepare/upload'
 import { ClientClosedError, ClientDestroyedError, MaxOriginsReachedError } from '../../errors'
 import { errorOf, refusedAt } from '../../errors/failures'
 import type { Exchange } from '../calls/exchange'
@@ -59,6 +60,8 @@ export class State {
   reason: Error | null = null
   onClosed: Callback[] | null = null
   onDestroyed: Callback[] | null = null
+  /** Uploads that go on behind their responses. */
+  readonly behind = new Set<Upload>()
   private isEnding = false
   /** By origin. */
   private readonly loads = new Map<string, Load>()
@@ -326,6 +329,7 @@ export class State {
     if (this.isEnding) return
     this.isEnding = true
     const why = this.reason ??= new ClientDestroyedError()
+    this.endUploads(why, ends !== null)
     // Requests that are given up are not sent any more, also on connections that are held for their listeners.
     this.bridge.flush()
     this.bridge.ask('shutDown', { client: this.client })
@@ -339,6 +343,11 @@ export class State {
       behindTurns(this.checked.isClient ? OWN_TURNS : OWN_TURNS + TURNS_OF_CLIENTS, () => { this.report() })
     }
     this.connections.end(onClosed, onLast, () => { this.bridge.unlisten(this.client, this.connections) })
+  }
+
+  /** Ends uploads behind their responses: those of streams, as with undici where its dispatcher closes, and `all` where it is destroyed. */
+  endUploads (why: Error, all: boolean): void {
+    for (const upload of this.behind) if (all || !upload.isInMemory) upload.giveUp(why)
   }
 
   private report (): void {

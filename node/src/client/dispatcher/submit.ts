@@ -24,7 +24,7 @@ export function submit (state: State, exchange: Exchange | DirectRequest | Direc
     if (Buffer.isBuffer(made.body)) exchange.onSent(made.body)
     return exchange.onAllSent()
   }
-  const upload = new Upload(state.bridge, exchange, made.upload, made.length, state.checked.strictContentLength, made.headersTimeout)
+  const upload = new Upload(state.bridge, exchange, made.upload, made.length, state.checked.strictContentLength, made.headersTimeout, state.behind)
   exchange.upload = upload
   // It runs when the request starts on a connection (`onStarted`). Where that is now, the first bytes go with the head, as
   // with undici: a server that answers a small body without reading it would else answer in front of it, and the connection

@@ -19,6 +19,8 @@ export interface Source {
   length: number | null
   /** The content type that belongs to it. */
   type: string | null
+  /** Its bytes are there, or need nothing of the program to come. */
+  isInMemory?: true
 }
 
 /** A request's body: nothing, all of it, or where it comes from. */
@@ -85,7 +87,7 @@ export function bodyOf (body: unknown, isNext = true): RequestBody {
     return length === 0 ? null : { pieces: body, length, type: null }
   }
   if (isForm(body)) return formSource(body)
-  if (isBlob(body)) return { pieces: piecesOf(body), length: body.size, type: typeOf(body) || null }
+  if (isBlob(body)) return { pieces: piecesOf(body), length: body.size, type: typeOf(body) || null, isInMemory: true }
   if (Symbol.asyncIterator in body || Symbol.iterator in body) {
     return { pieces: body as AsyncIterable<unknown>, length: null, type: null }
   }
@@ -99,7 +101,7 @@ function bytesOf (bytes: Buffer): RequestBody {
     mustHave(bytes, length)
     yield bytes
   }
-  return { pieces: pieces(), length, type: null }
+  return { pieces: pieces(), length, type: null, isInMemory: true }
 }
 
 /** Throws where bytes are missing: memory that is transferred away has none. */

@@ -36,22 +36,30 @@ export class Upload {
   /** The source is asked for its next piece. */
   private isPaused = false
   private hasHead = false
+  /** Its connection is shared, and its stream its own. */
+  private isOnStream = false
+  /** Its response has ended, and it goes on. */
+  private isBehind = false
+  /** It holds the process, behind its response. */
+  private isHolding = false
 
   /** `isStrict`: another number of bytes than `length` is an error, else a warning: bytes beyond it are left out. An answer
-   * to fewer has `headersTimeout` ms, 0: any time. */
+   * to fewer has `headersTimeout` ms, 0: any time. `behind`: the dispatcher's uploads that go on behind their responses. */
   constructor (
     private readonly bridge: Bridge,
     private readonly sender: Sender,
     private readonly source: Source,
     private readonly length: number | null,
     private readonly isStrict: boolean,
-    private readonly headersTimeout: number
+    private readonly headersTimeout: number,
+    private readonly behind: Set<Upload>
   ) {}
 
   /** The request starts on a connection of `protocol`. On a stream a source may take `headersTimeout` for each of its pieces
    * until the head of the answer comes, as with undici. The engine's clock stands still meanwhile: the peer owes nothing. */
   startOn (protocol: string | false): void {
-    if (MULTIPLEXED.has(protocol)) this.limitPauses()
+    this.isOnStream = MULTIPLEXED.has(protocol)
+    if (this.isOnStream) this.limitPauses()
     void this.run()
   }
 
@@ -117,7 +125,8 @@ export class Upload {
     process.emitWarning(new RequestContentLengthMismatchError())
     this.sender.onAllSent()
     // The engine's own clock stands still while a body has not come to its end.
-    if (this.headersTimeout > 0) this.timer = setTimeout(() => { this.sender.onSourceFailed(new HeadersTimeoutError()) }, this.headersTimeout)
+    if (this.isBehind) this.bridge.fail(this.sender.number)
+    else if (this.headersTimeout > 0) this.timer = setTimeout(() => { this.sender.onSourceFailed(new HeadersTimeoutError()) }, this.headersTimeout)
   }
 
   /** The head of the answer has come. */
@@ -137,6 +146,7 @@ export class Upload {
     if (this.isWhole) return
     this.isWhole = true
     this.bridge.end(this.sender.number)
+    this.weigh()
     this.sender.onAllSent()
   }
 
@@ -148,6 +158,7 @@ export class Upload {
       const piece = chunk.subarray(at, at + PIECE_BYTES_MAX)
       this.ahead += piece.length
       this.bridge.piece(this.sender.number, piece)
+      this.weigh()
       this.sender.onSent(piece.length === length ? given : piece)
       while (this.ahead > AHEAD_BYTES_MAX && !this.stopped) {
         await new Promise<void>(resolve => { this.wake = resolve })
@@ -158,17 +169,52 @@ export class Upload {
   /** The connection took `bytes`. */
   onRoom (bytes: number): void {
     this.ahead -= bytes
+    this.weigh()
     this.rouse()
   }
 
-  /** The exchange is over: the source is ended, unless it has only to say its end. */
+  /**
+   * The exchange is over: the source is ended, unless it has only to say its end. As with undici a body goes on behind a
+   * response that has ended before it, on a stream and from memory; the stream of a program that a connection of HTTP/1.1
+   * carries ends, and the connection with it.
+   */
   stop (error?: Error): void {
     if (this.stopped) return
+    if (error === undefined && this.sender.number !== 0) {
+      if (this.isWhole || this.isOnStream || this.isInMemory) return this.goOn()
+      this.bridge.fail(this.sender.number)
+    }
     this.stopped = true
+    this.behind.delete(this)
+    this.weigh()
     this.onHead()
     this.rouse()
     if (this.isWhole && error === undefined) this.timer = setTimeout(() => { this.endSource() }, SOURCE_END_MS_MAX).unref()
     else this.endSource(error)
+  }
+
+  get isInMemory (): boolean { return this.source.isInMemory === true }
+
+  private goOn (): void {
+    this.isBehind = true
+    this.behind.add(this)
+    this.onHead()
+    this.weigh()
+  }
+
+  /** Ends a body that goes on behind its response. */
+  giveUp (error: Error): void {
+    if (this.sender.number !== 0) this.bridge.fail(this.sender.number)
+    this.stop(error)
+  }
+
+  /** Behind its response it holds the process while the peer is what it waits for. */
+  private weigh (): void {
+    const holds = this.isBehind && !this.stopped && (this.isWhole || this.ahead > 0)
+    if (holds === this.isHolding) return
+    this.isHolding = holds
+    if (holds) this.bridge.hold()
+    else this.bridge.release()
   }
 
   private endSource (error?: Error): void {

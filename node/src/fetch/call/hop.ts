@@ -196,6 +196,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
 
   onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
   onRoom (bytes: number): void { this.upload?.onRoom(bytes) }
+  onReleased (): void { this.upload?.stop() }
   onStarted (connection: number): void {
     if (this.isOver) return
     const made = this.owner!.connection(connection)
