@@ -1,10 +1,14 @@
 //! `ready`: everything that CI runs, in the order in which failures are cheap.
 
 use crate::check::release::crates;
-use crate::check::{conform, features, public_api};
+use crate::check::{apps, conform, features, public_api};
 use crate::tools::{self, cargo, run};
 use crate::{Outcome, node, root, site, suite, tidy};
 use std::process::Command;
+
+/// Applications whose own way through node:http2, with trailers and streams of both directions, no test of ours has: a
+/// server of connect-node once hung while all of those were green. All of them take an hour.
+const APPS: [&str; 2] = ["connect-http2", "grpc-js-1.14"];
 
 /// The tests that are too long for every run.
 fn endurance() -> Outcome {
@@ -66,6 +70,7 @@ pub(crate) fn ready() -> Outcome {
     step("comparisons", || {
         node::script("dev", "comparisons/all.mjs", &[])
     })?;
+    step("apps", || apps::apps(&APPS.map(str::to_owned)))?;
     step("endurance", endurance)?;
     step("docs", site::docs)?;
     step("newcomer", || node::newcomer(&[]))?;
