@@ -3,6 +3,7 @@
 
 import { inspect } from 'node:util'
 import { HttpVersion, ResponseFlag } from '../channel/codes'
+import { AHEAD_BYTES_MAX } from '../server/ahead'
 import { INTERNAL_ERROR } from '../server/bridge'
 import type { Exchange } from '../server/exchange'
 import { pairsOf, textOf, type TrailersInit } from '../fetch/headers/fields'
@@ -24,6 +25,8 @@ const NO_CONTENT = 204
 const NOT_MODIFIED = 304
 /** Bytes of a piece of a body that is there whole. */
 const PIECE_LENGTH = 256 * 1024
+/** As `PIECE_LENGTH`, where responses hold so much that each of a thousand whose clients do not read is to hold little more. */
+const SMALL_PIECE_LENGTH = 16 * 1024
 /** How long a stream may rest behind the end of its client's side: clients that send a request and end their side, as `nc -N` does, get what
  * comes in smaller distances. */
 const HALF_CLOSED_REST_SECONDS = 1
@@ -78,8 +81,8 @@ export class Answering {
     }
     if (incoming.trailersToSend !== null) return void this.stream(incoming, request, encoded, source ?? piecesOfWhole(body), isHooks)
     if (source !== null) return void this.stream(incoming, request, encoded, source, isHooks)
-    const watched = incoming.isWatched ? inPieces(exchange, encoded) : null
-    if (watched !== null) return void this.stream(incoming, request, watched, watched.source, isHooks)
+    const pieces = body === null ? null : inPieces(incoming, encoded, body)
+    if (pieces !== null) return void this.stream(incoming, request, pieces, pieces.source, isHooks)
     this.answerWhole(incoming, status, fields, body, reason)
   }
 
@@ -118,7 +121,7 @@ export class Answering {
   private sendCached (incoming: Incoming, encoded: Encoded): boolean {
     const { exchange } = incoming
     const found = exchange.closed ? null : cachedFile(encoded.file!.path)
-    if (found === null) return false
+    if (found === null || !exchange.takesWhole(found.bytes.length)) return false
     const { status, fields, part } = planOf(exchange, encoded, found)
     const body = part === null ? null : found.bytes.subarray(part.offset, part.length === null ? undefined : part.offset + part.length)
     this.answerWhole(incoming, status, fields, body)
@@ -221,7 +224,9 @@ export class Answering {
     if (keepsLength) lengthIn(fields)
     const isQuiet = incoming.giveUp()
     if (!isQuiet) this.leaveRest(incoming)
-    exchange.answer(status, keepsLength ? fields : withoutLength(fields), body, isQuiet ? ResponseFlag.Quiet : 0, reason)
+    // The server learns when a client has taken a long one.
+    const reportsEnd = !isQuiet || (body !== null && body.length > AHEAD_BYTES_MAX)
+    exchange.answer(status, keepsLength ? fields : withoutLength(fields), body, reportsEnd ? 0 : ResponseFlag.Quiet, reason)
   }
 
   /** The answer is given: a body without a reader is declined, in front of a head that can say over HTTP/1.1 that the connection closes. Otherwise its client, and on HTTP/1.1 a
@@ -309,20 +314,22 @@ async function trailersOf (trailers: TrailersInit | null): Promise<string> {
   return fields
 }
 
-/** A long body as pieces, because one that is given whole is over for its handler at once: the signal of its request would not
- * abort while it is sent. Null: it is not long. */
-function inPieces (exchange: Exchange, encoded: Encoded): Encoded & { source: Source } | null {
-  if (encoded.body === null || encoded.body.length <= PIECE_LENGTH || exchange.isHead) return null
-  const body = bytesOf(encoded.body)
+/** A long body as pieces: where the signal of its request is listened to, because one that is given whole is over for its handler at once, and
+ * would not abort while it is sent; and where other responses hold so much that a copy of all of it has no room. Null: it goes whole. */
+function inPieces ({ exchange, isWatched }: Incoming, encoded: Encoded, whole: Buffer | string): Encoded & { source: Source } | null {
+  const { length } = whole
+  const hasRoom = exchange.takesWhole(length)
+  if (exchange.isHead || (hasRoom && !(isWatched && length > PIECE_LENGTH))) return null
+  const body = bytesOf(whole)
   const fields = withoutLength(encoded.fields)
   const all = `${CONTENT_LENGTH}${body.length}${fields === '' ? '' : `\0${fields}`}`
-  return { ...encoded, fields: all, body: null, source: piecesOfWhole(body) }
+  return { ...encoded, fields: all, body: null, source: piecesOfWhole(body, hasRoom ? PIECE_LENGTH : SMALL_PIECE_LENGTH) }
 }
 
-async function * piecesOfWhole (body: Buffer | string | null): AsyncGenerator<Uint8Array, void, undefined> {
+async function * piecesOfWhole (body: Buffer | string | null, pieceLength = PIECE_LENGTH): AsyncGenerator<Uint8Array, void, undefined> {
   if (body === null || body.length === 0) return
   const bytes = bytesOf(body)
-  for (let at = 0; at < bytes.length; at += PIECE_LENGTH) yield bytes.subarray(at, at + PIECE_LENGTH)
+  for (let at = 0; at < bytes.length; at += pieceLength) yield bytes.subarray(at, at + pieceLength)
 }
 
 /** Cancels the rest of a source; its own failure is ignored. */

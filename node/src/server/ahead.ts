@@ -20,6 +20,9 @@ export class Ahead {
 
   constructor (sendBudget = SEND_BUDGET_BYTES) { this.bytesMax = sendBudget / PART }
 
+  /** Whether a body of this length may be held whole: one that is no longer than any writer's share, or than half of what is left. */
+  takesWhole (length: number): boolean { return length <= AHEAD_BYTES_MAX || length <= (this.bytesMax - this.held) / 2 }
+
   /** Bytes that one response may hold before its writer waits. At 0 a piece at a time goes, so that no writer waits for
    * another's client. */
   get room (): number { return Math.min(AHEAD_BYTES_MAX, Math.max(0, this.bytesMax - this.held) / SHARES) }

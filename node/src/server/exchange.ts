@@ -5,6 +5,7 @@ import type { AsyncResource } from 'node:async_hooks'
 import { HttpVersion, ResponseFlag } from '../channel/codes'
 import { HEAD_BYTES_MAX } from '../channel/ring'
 import { Fifo } from '../fifo'
+import { AHEAD_BYTES_MAX } from './ahead'
 import type { Connection } from './connection'
 import { within } from './scope'
 
@@ -281,6 +282,8 @@ export class Exchange {
   /** Bytes that may be pending before the writer waits: those of one response, and less where a server has many whose
    * clients do not read. */
   get pendingMax (): number { return this.connection.listener.ahead.room }
+  /** Whether a whole body of this length may be given; otherwise it goes in pieces, as fast as its client takes it. */
+  takesWhole (length: number): boolean { return this.connection.listener.ahead.takesWhole(length) }
   /** Whether more may be written now. */
   get hasRoom (): boolean { return this.pending <= this.pendingMax }
 
@@ -306,7 +309,11 @@ export class Exchange {
     checkLength(fields.length)
     this.headSent = this.done = true
     this.bridge.answer(this, status, fields, body, false, flags, reason)
-    if ((flags & ResponseFlag.Quiet) === 0) return
+    if ((flags & ResponseFlag.Quiet) === 0) {
+      // The engine has a copy until its client has taken it, or is gone.
+      if (body !== null && body.length > AHEAD_BYTES_MAX) this.hold(body.length)
+      return
+    }
     this.bridge.forget(this)
     this.over(0)
   }

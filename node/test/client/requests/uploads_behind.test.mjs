@@ -15,7 +15,7 @@ const awake = setInterval(() => {}, 1000)
 test.after(() => { clearInterval(awake) })
 
 const MIB = 2 ** 20
-/** More than what systems, engines and windows hold of a body that nobody reads. */
+/** More than what systems, engines and windows hold of a body that its peer does not read. */
 const BODY_BYTES = 24 * MIB
 const bytes = randomBytes(BODY_BYTES)
 const hashOf = content => createHash('sha256').update(content).digest('hex')
@@ -27,7 +27,7 @@ const inMemory = { 'a Buffer': () => bytes, 'a Blob': () => new Blob([bytes]) }
 const streams = { 'a Readable': () => Readable.from(pieces()), 'an async generator': () => piecesLater() }
 const onStream = ({ name }) => !name.startsWith('h1')
 
-/** Of a source, which may fail before. */
+/** Resolves when a source closes, which may fail before. */
 const closeOf = source => new Promise(resolve => { source.on('error', () => {}).on('close', resolve) })
 
 /** Answers whole as soon as there is a request, then takes its body; `left`: of requests whose body was cut. */
