@@ -425,6 +425,7 @@ export const differences = {
     'session: destroy ends everything at once': [HEAD, 22, 24, 26],
     'session: destroy with an error tells it': [HEAD, 22, 24, 26],
     'sockets: an answer without a body ends with its head': 'what is whole in one turn ends with its last frame: node sends an empty one behind it',
+    'sockets: resetAndDestroy of the socket of a session': ['a reset is a reset, as on newer lines of Node.js', 20, 22],
     'sockets: the GOAWAYs of a session that closes': 'a GOAWAY that says that no more are taken comes before the one with the last stream (RFC 9113 section 6.8)',
     'stream: close without a code': [HEAD, 22, 26],
     'stream: destroy without an error': RESET,

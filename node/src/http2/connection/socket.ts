@@ -56,9 +56,15 @@ export class Socket extends Duplex {
   private $wantsBytes = false
   /** The action of its end before `carry`. */
   private $endsBefore = (): void => {}
+  private $ends: () => void
+  /** It is the connection's, and not that of a stream. */
+  private readonly $isWhole: boolean
 
-  constructor (readonly $of: Connection, private $ends: () => void = () => { endNow($of) }) {
+  /** `ends`: its end, where it is not the connection's. */
+  constructor (readonly $of: Connection, ends?: () => void) {
     super({ allowHalfOpen: true, emitClose: false })
+    this.$isWhole = ends === undefined
+    this.$ends = ends ?? (() => { endNow($of) })
     if (!$of.encrypted) return
     this.encrypted = true
     this.timeout = 0
@@ -116,7 +122,8 @@ export class Socket extends Duplex {
   resetAndDestroy (): this {
     const reset = (): void => { this.$of.abort(undefined, true) }
     // Bytes that were written before have to go first: node's sockets give it to the system at once.
-    if (!this.destroyed && this.$of.version < HTTP2) this.$ends = () => { setImmediate(reset) }
+    const { version } = this.$of
+    if (!this.destroyed && (version < HTTP2 || (version === HTTP2 && this.$isWhole && !this.$isCarrying))) this.$ends = () => { setImmediate(reset) }
     return this.destroy()
   }
 

@@ -53,6 +53,28 @@ export default Object.fromEntries(Object.entries({ members: {}, [CHANNEL]: { isS
     client.end()
     await left
   }],
+  ['resetAndDestroy of the socket of a session', async (http2, t) => {
+    const server = http2.createServer()
+    server.on('connection', socket => {
+      socket.on('error', () => {})
+      server.once('stream', stream => {
+        stream.on('error', () => {})
+        t.watch(t.log('stream'), stream, 'stream', ['close'])
+        t.watch(t.log('socket'), socket, 'socket', ['close'], (event, hadError) => [hadError, socket.destroyed])
+        t.watch(t.log('session'), stream.session, 'session', ['close'])
+        stream.respond()
+        stream.write('piece', () => { setImmediate(() => { socket.resetAndDestroy() }) })
+      })
+    })
+    await t.listen(server)
+    const client = net.connect(server.address().port, '127.0.0.1')
+    t.sockets.push(client)
+    t.watch(t.log('client'), client, 'client', ['end', 'error'], (event, error) => [error?.code ?? ''])
+    // The preface, SETTINGS, and a GET of / at localhost.
+    client.write(Buffer.from('505249202a20485454502f322e300d0a0d0a534d0d0a0d0a000000040000000000' + '00000e010500000001' + '8286844109' + '6c6f63616c686f7374', 'hex'))
+    client.resume()
+    await closing(client)
+  }],
   ['timeouts of a session and of a stream', async (http2, t) => {
     const log = t.log('server')
     const server = http2.createServer()
