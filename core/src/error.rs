@@ -142,6 +142,7 @@ violations! {
     FieldValueInvalid => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 400, "a field value has CR, LF, NUL or another control character, or space at an end";
     FieldsTooMany => Stream, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 431, "more fields than field_count_max, cookie crumbs included";
     FieldSectionTooLarge => Stream, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 431, "the field section is larger than field_section_bytes_max";
+    CallMetadataTooLarge => Stream, ENHANCE_YOUR_CALM, EXCESSIVE_LOAD, 0, "the metadata of a gRPC call are more than field_count_max or field_section_bytes_max";
     PseudoFieldUnknown => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 400, "a pseudo-field that this message does not have";
     PseudoFieldRepeated => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 400, "a pseudo-field came twice";
     PseudoFieldLate => Stream, PROTOCOL_ERROR, MESSAGE_ERROR, 400, "a pseudo-field after a regular field";

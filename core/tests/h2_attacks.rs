@@ -320,6 +320,68 @@ fn an_hpack_bomb_is_one_stream_error_and_bounded() {
     rig.request(5);
 }
 
+/// A head of a POST with more fields than a server takes, and `kind` as its content-type in front of or behind them, as
+/// literals without indexing or for the table.
+fn too_many_fields(kind: &str, behind: bool, indexed: bool) -> Vec<u8> {
+    let mut kind_of = vec![if indexed { 0x5f } else { 0x0f }];
+    if !indexed {
+        kind_of.push(31 - 15);
+    }
+    kind_of.push(kind.len() as u8);
+    kind_of.extend_from_slice(kind.as_bytes());
+    let mut head = block(POST);
+    let many = [0x00, 1, b'm', 1, b'x'].repeat(FIELD_COUNT_MAX);
+    let [first, last] = match behind {
+        true => [many, kind_of],
+        false => [kind_of, many],
+    };
+    head.extend_from_slice(&first);
+    head.extend_from_slice(&last);
+    head
+}
+
+#[test]
+fn a_grpc_call_with_too_many_metadata_is_reset_so_that_its_client_reads_resource_exhausted() {
+    for kind in [
+        "application/grpc",
+        "application/grpc+proto",
+        "application/grpc;x",
+    ] {
+        for (behind, indexed) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mut rig = Rig::server(Cut::Whole);
+            for stream in [1, 3] {
+                let head = too_many_fields(kind, behind, indexed);
+                rig.sends(&frame(kind::HEADERS, flag::END_HEADERS, stream, &head));
+                rig.expects_reset(stream, H2Code::ENHANCE_YOUR_CALM, kind);
+                rig.no_event("its owner hears nothing of it");
+                let due = Some(Violation::CallMetadataTooLarge);
+                assert_eq!(rig.conn.poll_refused(), due);
+            }
+            // The content-type in the table, behind which 512 fields are too many.
+            let mut head = block(POST);
+            head.push(0xbe);
+            let many = [0x00, 1, b'm', 1, b'x'].repeat(FIELD_COUNT_MAX);
+            head.extend_from_slice(&many);
+            rig.sends(&frame(kind::HEADERS, flag::END_HEADERS, 5, &head));
+            match indexed {
+                true => rig.expects_reset(5, H2Code::ENHANCE_YOUR_CALM, kind),
+                false => assert!(rig.conn.is_closed(), "the table is empty"),
+            }
+        }
+    }
+    for kind in [
+        "application/grpc-web+proto",
+        "application/json",
+        "text/application/grpc",
+    ] {
+        let mut rig = Rig::server(Cut::Whole);
+        let head = too_many_fields(kind, true, false);
+        let flags = flag::END_HEADERS | flag::END_STREAM;
+        rig.sends(&frame(kind::HEADERS, flags, 1, &head));
+        expects_431(&mut rig, 1, kind);
+    }
+}
+
 #[test]
 fn pings_and_settings_are_answered_at_the_rate_of_their_budget() {
     let mut rig = Rig::server(Cut::Whole);

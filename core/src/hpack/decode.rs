@@ -9,7 +9,7 @@ use crate::compress::table::{SOUND, Table};
 use crate::compress::{integer, text::LiteralText};
 use crate::error::Violation;
 use crate::http::head::is_sound;
-use crate::http::{FieldName, Fields, Token};
+use crate::http::{Field, FieldName, Fields, Token};
 use crate::limits::Limits;
 
 /// The decoder of one connection.
@@ -25,6 +25,8 @@ pub struct Decoder {
     shrink_due: Option<usize>,
     /// A Huffman-coded name while its field is put together.
     name: Vec<u8>,
+    /// The block that was refused last is the head of a gRPC call.
+    has_refused_call: bool,
 }
 
 /// The result of a block; the table is in step in either case.
@@ -47,6 +49,7 @@ impl Decoder {
             table_bytes_max,
             shrink_due: None,
             name: Vec::new(),
+            has_refused_call: false,
         }
     }
     /// The peer acknowledged our SETTINGS_HEADER_TABLE_SIZE of `bytes`. Less than its table has
@@ -87,6 +90,10 @@ impl Decoder {
             }
         }
         Ok(DecodedBlock::Complete)
+    }
+    /// Whether the block that was refused last is the head of a gRPC call, by its content-type.
+    pub(crate) fn has_refused_call(&self) -> bool {
+        self.has_refused_call
     }
     /// Equal stamps mean that an equal block without size updates means the same fields and does the
     /// same to the table. `None`: the next block must announce a smaller table.
@@ -193,36 +200,49 @@ impl Decoder {
         violation: Violation,
         fields: &mut Fields,
     ) -> Result<DecodedBlock, Violation> {
+        let of_call = |field: Field<'_>| is_of_call(field.token, field.value);
+        self.has_refused_call = fields.iter().any(of_call);
         while let Some(&first) = input.first() {
             fields.clear();
-            if first & INDEXED != 0 {
-                self.entry(integer::take(&mut input, 7)?)?;
+            self.has_refused_call |= if first & INDEXED != 0 {
+                let (name, value) = self.entry(integer::take(&mut input, 7)?)?;
+                is_of_call(name.token(), value)
             } else if Literal::of(first)? == Literal::Indexed {
                 self.take_literal(first, &mut input, fields)?;
+                fields.iter().any(of_call)
             } else {
-                self.skip_literal(&mut input)?;
-            }
+                self.skip_literal(&mut input)?
+            };
         }
         fields.clear();
         Ok(DecodedBlock::Refused(violation))
     }
 
-    /// Checks a literal that the table does not want. Its name is not copied: one byte may refer
-    /// to the whole table.
-    fn skip_literal(&mut self, input: &mut &[u8]) -> Result<(), Violation> {
+    /// Checks a literal that the table does not want; whether it is that of a gRPC call. Its name is
+    /// not copied: one byte may refer to the whole table.
+    fn skip_literal(&mut self, input: &mut &[u8]) -> Result<bool, Violation> {
         let name_index = integer::take(input, 4)?;
-        if name_index == 0 {
-            LiteralText::take(input, 7)?.bytes(&mut self.name)?;
+        let token = if name_index == 0 {
+            let name = LiteralText::take(input, 7)?;
+            FieldName::of(name.bytes(&mut self.name)?).token()
         } else {
-            self.entry(name_index)?;
-        }
-        LiteralText::take(input, 7)?.bytes(&mut self.name)?;
-        Ok(())
+            self.entry(name_index)?.0.token()
+        };
+        let value = LiteralText::take(input, 7)?;
+        Ok(is_of_call(token, value.bytes(&mut self.name)?))
     }
 
     fn entry(&self, index: usize) -> Result<(FieldName<'_>, &[u8]), Violation> {
         entry(&self.table, index)
     }
+}
+
+/// Whether a field is the content-type of a gRPC call ("gRPC over HTTP2", Requests). gRPC-Web is another: a browser reads the status of
+/// HTTP.
+fn is_of_call(token: Option<Token>, value: &[u8]) -> bool {
+    let kind = || value.strip_prefix(b"application/grpc");
+    token == Some(Token::CONTENT_TYPE)
+        && kind().is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';')))
 }
 
 /// The entry at an index of both tables (RFC 7541 section 2.3.3): 0 is none.

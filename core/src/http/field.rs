@@ -312,6 +312,13 @@ impl<'a> FieldName<'a> {
     pub fn of(name: &'a [u8]) -> Self {
         Token::from_name(name).map_or(Self::Bytes(name), Self::Token)
     }
+    /// The token, if the name has one.
+    pub fn token(self) -> Option<Token> {
+        match self {
+            Self::Token(token) => Some(token),
+            Self::Bytes(_) => None,
+        }
+    }
     /// The name itself.
     pub fn as_bytes(self) -> &'a [u8] {
         match self {

@@ -112,10 +112,15 @@ impl Conn {
         let decoded = self
             .decoder
             .decode(block, &self.session.config().limits, &mut fields)?;
-        let flaw = flaw.or(match decoded {
-            DecodedBlock::Complete => None,
-            DecodedBlock::Refused(violation) => Some(violation),
-        });
+        let flaw = match decoded {
+            DecodedBlock::Complete => flaw,
+            // The status of a gRPC call is its own: it has none of HTTP, but one for this code of a
+            // reset.
+            DecodedBlock::Refused(_) if opens && self.decoder.has_refused_call() => {
+                Some(Violation::CallMetadataTooLarge)
+            }
+            DecodedBlock::Refused(violation) => flaw.or(Some(violation)),
+        };
         if self.streams.key(id).is_some() {
             match flaw {
                 Some(violation) => self.break_stream(now, id, violation),
