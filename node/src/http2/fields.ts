@@ -1,6 +1,7 @@
 // Header objects of node:http2, and their text on the channel.
 
 import { sensitiveHeaders } from 'node:http2'
+import { HEAD_BYTES_MAX } from '../channel/ring'
 import { BAD_VALUE, remembering } from '../syntax/names'
 import { stripped } from '../syntax/strip'
 import { checkLength } from '../server/exchange'
@@ -179,16 +180,18 @@ function textOfPairs (count: number, pseudo: string, hidden: string[] | undefine
     if (values === undefined) text = added(text, name, typeof value === 'string' ? value : String(value), isHidden)
     else for (const one of values) text = added(text, name, String(one), isHidden)
   }
-  checkLength(text.length)
+  // Another head may be given in its place. Trailers have no pseudo-header, and are mostly given in a listener, out of which nothing is to be thrown: they are a `frameError`.
+  if (pseudo !== '') checkLength(text.length)
   return text
 }
 
 /** Bytes of a header block at most, unless `maxSendHeaderBlockLength` says it: nghttp2's default. */
 export const BLOCK_BYTES_DEFAULT = 65_536
 
-/** Whether the header block of a text may have more bytes than `most`: what nghttp2 compares with `maxSendHeaderBlockLength`. Two
+/** Whether a text crosses to the engine in no piece, or its header block may have more bytes than `most`: what nghttp2 compares with `maxSendHeaderBlockLength`. Two
  * changes of the table's size, each field as a literal with two lengths of six bytes, and `:status` beside the text. */
 export function exceedsBlock (text: string, most: number): boolean {
+  if (text.length > HEAD_BYTES_MAX) return true
   // A text has fewer fields than characters.
   if (BLOCK_OVERHEAD + (1 + FIELD_OVERHEAD) * text.length <= most) return false
   let zeros = 0

@@ -142,3 +142,51 @@ for (const [name, http2] of Object.entries(MODULES)) {
     }
   })
 }
+
+/** More than crosses between JavaScript and the engine in one piece, and than nghttp2 sends by default. */
+const LONG = { 'x-long': 'x'.repeat(300_000) }
+
+/** `close` of a stream, whatever error comes in front of it. */
+const closed = stream => new Promise(resolve => { stream.on('error', () => {}).on('close', resolve).resume() })
+
+for (const [name, http2] of Object.entries(MODULES)) {
+  test(`${name}: trailers of 300 KB are a frameError of their stream, and nothing that is thrown`, async t => {
+    const seen = []
+    const session = await connected(t, http2, {
+      stream: stream => {
+        stream.on('frameError', (type, code) => { seen.push([type, code]) }).on('error', () => {})
+        stream.respond({}, { waitForTrailers: true })
+        stream.on('wantTrailers', () => { stream.sendTrailers(LONG) })
+        stream.end('body')
+      }
+    })
+    await closed(session.request({ ':path': '/' }))
+    assert.deepEqual(seen, [[1, 6]])
+  })
+
+  test(`${name}: a request whose head has 300 KB is a frameError of it and refused, and nothing that is thrown`, async t => {
+    const server = nodeHttp2.createServer().listen(0, '127.0.0.1')
+    t.after(() => { server.close() })
+    await once(server, 'listening')
+    const session = http2.connect(`http://127.0.0.1:${server.address().port}`)
+    t.after(() => { session.destroy() })
+    await once(session, 'remoteSettings')
+    const request = session.request(LONG)
+    const seen = []
+    request.on('frameError', (type, code) => { seen.push([type, code]) })
+    await closed(request)
+    assert.deepEqual([seen, request.rstCode], [[[1, 6]], 7])
+  })
+}
+
+test('a request whose head is longer than any here, though its program allows it, is nothing to send again', async t => {
+  const server = nodeHttp2.createServer().listen(0, '127.0.0.1')
+  t.after(() => { server.close() })
+  await once(server, 'listening')
+  const session = ours.connect(`http://127.0.0.1:${server.address().port}`, { maxSendHeaderBlockLength: Number.MAX_SAFE_INTEGER })
+  t.after(() => { session.destroy() })
+  await once(session, 'remoteSettings')
+  const request = session.request(LONG)
+  await closed(request)
+  assert.equal(request.rstCode, nodeHttp2.constants.NGHTTP2_ENHANCE_YOUR_CALM)
+})

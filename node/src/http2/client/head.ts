@@ -5,7 +5,6 @@ import { BAD_VALUE } from '../../syntax/names'
 import { invalidPseudoHeader, singleValue } from '../codes'
 import { endedFieldText, nameOf, objectOfPairs, type Headers } from '../fields'
 import { ofClient } from './errors'
-import { TEXT_LENGTH_MAX } from './machines'
 
 /** Methods whose requests have no body unless their user says so. */
 const BODILESS = new Set(['DELETE', 'GET', 'HEAD'])
@@ -58,9 +57,7 @@ class HeadText {
   /** Without the zero behind the last value. */
   get text (): string {
     if (this.isUnsendable) return ''
-    const text = this.pseudo + this.fields
-    if (text.length > TEXT_LENGTH_MAX) throw new RangeError(`the headers have ${text.length} bytes; they must have at most ${TEXT_LENGTH_MAX}`)
-    return text.slice(0, -1)
+    return (this.pseudo + this.fields).slice(0, -1)
   }
 }
 

@@ -5,6 +5,7 @@ import { captureRejectionSymbol } from 'node:events'
 import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
+import { HEAD_BYTES_MAX } from '../../channel/ring'
 import { Fifo } from '../../fifo'
 import { endOfSession, invalidType, plain, sessionError } from '../codes'
 import { brokenSession } from '../connection/broken'
@@ -31,6 +32,7 @@ const INTERNAL_ERROR = 2
 const FRAME_SIZE_ERROR = 6
 const REFUSED_STREAM = 7
 const CANCEL = 8
+const ENHANCE_YOUR_CALM = 11
 /** Numbers of nghttp2's errors: clients alone begin with the magic bytes, so that a server that sends none breaks the protocol. */
 const BAD_MAGIC = 903
 const BAD_PROTOCOL = 505
@@ -224,18 +226,19 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     const id = isTooLong ? machine.pass() : machine.request(head.text, isEnd)
     if (id === 0) return this.$refuse(stream, machine)
     this.$opened(stream, id, isEnd || isTooLong)
-    if (isTooLong) this.$failHead(stream, id)
+    // A head that its user allows and that is too long for any here: no server takes it another time.
+    if (isTooLong) this.$failHead(stream, id, this.$blockBytesMax > HEAD_BYTES_MAX ? ENHANCE_YOUR_CALM : REFUSED_STREAM)
     this.$plan()
     showStarted(stream)
     return true
   }
 
   /** A head that is longer than the user lets it be: its stream ends, and the session with its last one. */
-  private $failHead (stream: ClientHttp2Stream, id: number): void {
+  private $failHead (stream: ClientHttp2Stream, id: number, code: number): void {
     setImmediate(() => {
       if (stream.destroyed) return
       stream.$inContext(() => { stream.emit('frameError', HEADERS, FRAME_SIZE_ERROR, id) })
-      stream.$onStreamClosed(REFUSED_STREAM, false)
+      stream.$onStreamClosed(code, false)
       this.close()
     })
   }

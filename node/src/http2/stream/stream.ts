@@ -341,8 +341,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
 
   get $isStrict (): boolean { return this.$of?.$isStrict !== false }
   $isTooLong (text: string): boolean {
-    const most = this.$of?.$headBlockBytesMax
-    return most !== undefined && exceedsBlock(text, most)
+    return exceedsBlock(text, this.$of?.$headBlockBytesMax ?? Infinity)
   }
 
   /** A head or trailers that are longer than `isTooLong` lets them be: the stream ends, and the session with its last one. */
