@@ -294,7 +294,8 @@ test('an empty unix is none, and closeIdleConnections says how many it closes', 
     client.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
     await once(client, 'data')
   }
+  const closed = clients.map(client => once(client.resume(), 'close'))
   assert.equal(server.closeIdleConnections(), clients.length)
-  for (const client of clients) await once(client.resume(), 'close')
+  await Promise.all(closed)
   assert.equal(server.closeIdleConnections(), 0)
 })
