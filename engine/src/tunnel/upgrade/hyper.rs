@@ -2,12 +2,13 @@
 //! extractor.
 //!
 //! hyper creates an `OnUpgrade` only on a connection of its own, so each upgrade runs one in
-//! memory, which answers 101 at once, and its bytes are relayed to the peer. On HTTP/1.1 that is
-//! the connection, on HTTP/2 and HTTP/3 the stream of a CONNECT, also of an extended one (RFC 8441,
-//! RFC 9220).
+//! memory (`pair.rs`), which answers 101 once the peer's does, and its bytes are relayed to the peer. On
+//! HTTP/1.1 that is the connection, on HTTP/2 and HTTP/3 the stream of a CONNECT, also of an extended
+//! one (RFC 8441, RFC 9220).
 
 mod call;
 mod either;
+mod pair;
 
 pub use call::ForHyperCall;
 pub use either::{Either, EitherData, EitherError};
@@ -16,23 +17,18 @@ use super::{Offer, OnUpgrade, Protocol, Upgraded, on};
 use crate::body::{Body, BodySender};
 use crate::driver::timer;
 use bytes::BytesMut;
-use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
+use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body as HttpBody;
-use hyper::upgrade::OnUpgrade as HyperUpgrade;
-use hyper_util::rt::TokioIo;
+use pair::{PIPE_BYTES, PeerEnd, PeerFailure};
 use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, copy, sink};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy, sink};
 use tokio::sync::Notify;
 use tower_service::Service;
 use trunkline_core::limits::LEFT_TUNNEL_TIME_MAX;
-
-/// Bytes that wait in memory between the peer and the service, each way.
-const PIPE_BYTES: usize = 64 * 1024;
-/// Bytes of hyper's own request that the in-memory connection reads, at most.
-const ASK_BYTES_MAX: usize = 1024;
 
 /// Gives `service` upgrades as hyper has them: wrap an axum router in it whose handlers take
 /// `WebSocketUpgrade`. [`serve`](crate::serve) does so itself; on [`Server`](crate::Server) WebSockets over
@@ -113,23 +109,32 @@ impl Target {
         let body = std::mem::replace(request.body_mut(), Body::empty());
         Some(Self::Stream { body, websocket })
     }
-    /// Passes bytes on between `far` and the peer if the service takes the upgrade.
-    fn join<B>(self, far: DuplexStream, response: Response<B>) -> Response<Either<B>> {
+    /// Passes bytes on between `end` and the peer if the service takes the upgrade.
+    fn join<B>(self, end: PeerEnd, response: Response<B>) -> Response<Either<B>> {
         match self {
             Self::Connection { upgrade, connect } if begins_tunnel(response.status(), connect) => {
                 tokio::spawn(async move {
-                    if let Ok(peer) = upgrade.await {
-                        // A failure of the peer closes both; no caller is left to report to.
-                        let _ = relay(peer, far).await;
+                    // Without them the service's upgrade fails.
+                    if let Ok(peer) = upgrade.await
+                        && let Ok(far) = end.opened().await
+                    {
+                        relay(peer, far).await;
                     }
                 });
                 response.map(Either::own)
             }
             Self::Stream { body, .. } if response.status().is_success() => {
-                let (from, to) = tokio::io::split(far);
                 let (sender, tunnel) = Body::channel();
-                tokio::spawn(pass_to_service(body, to));
-                tokio::spawn(pass_to_peer(from, sender));
+                tokio::spawn(async move {
+                    if let Ok(far) = end.opened().await {
+                        let (pipe, failure) = far.parted();
+                        let (from, to) = tokio::io::split(pipe);
+                        tokio::join!(
+                            pass_to_service(body, to, &failure),
+                            pass_to_peer(from, sender)
+                        );
+                    }
+                });
                 response.map(|_| Either::tunnel(tunnel))
             }
             _ => response.map(Either::own),
@@ -145,9 +150,19 @@ fn begins_tunnel(status: StatusCode, connect: bool) -> bool {
     }
 }
 
-/// Passes bytes on between `peer` and the service behind `far`. What a service wrote before it dropped its end leaves, and
-/// what the peer sends meanwhile is dropped.
-async fn relay(peer: Upgraded, far: DuplexStream) -> io::Result<()> {
+/// Passes bytes on between `peer` and the service behind `far`, which reads the peer's failure as one. What a service wrote
+/// before it dropped its end leaves, and what the peer sends meanwhile is dropped.
+async fn relay(peer: Upgraded, far: pair::Far) {
+    let (mut pipe, failure) = far.parted();
+    if let Err(error) = relay_until_failure(peer, &mut pipe).await {
+        failure.set(error);
+    }
+}
+
+async fn relay_until_failure(
+    peer: Upgraded,
+    far: impl AsyncRead + AsyncWrite + Unpin,
+) -> io::Result<()> {
     let (mut from_peer, mut to_peer) = tokio::io::split(peer);
     let (mut from_service, mut to_service) = tokio::io::split(far);
     let has_left = Notify::new();
@@ -170,22 +185,52 @@ async fn relay(peer: Upgraded, far: DuplexStream) -> io::Result<()> {
             () = timer::sleep(LEFT_TUNNEL_TIME_MAX) => Err(io::ErrorKind::TimedOut.into()),
         }
     };
+    let is_broken = AtomicBool::new(false);
     let to_the_peer = async {
-        copy(&mut from_service, &mut to_peer).await?;
-        to_peer.shutdown().await?;
+        let written = async {
+            copy(&mut from_service, &mut to_peer).await?;
+            to_peer.shutdown().await
+        };
+        if let Err(error) = written.await {
+            // The bytes that the peer sent before are still to be read.
+            is_broken.store(true, Ordering::Relaxed);
+            let _ = copy(&mut from_service, &mut sink()).await;
+            return Err(error);
+        }
         has_left.notify_one();
-        Ok::<_, io::Error>(())
+        Ok(())
     };
-    tokio::try_join!(to_the_service, to_the_peer).map(|_| ())
+    let (mut to_the_service, mut to_the_peer) = (pin!(to_the_service), pin!(to_the_peer));
+    tokio::select! {
+        read = &mut to_the_service => {
+            read?;
+            match is_broken.load(Ordering::Relaxed) {
+                true => Ok(()),
+                false => to_the_peer.await,
+            }
+        }
+        written = &mut to_the_peer => {
+            written?;
+            to_the_service.await
+        }
+    }
 }
 
-async fn pass_to_service(body: Body, mut to: impl AsyncWrite + Unpin) {
+async fn pass_to_service(body: Body, mut to: impl AsyncWrite + Unpin, failure: &PeerFailure) {
     let mut body = pin!(body);
-    while let Some(Ok(frame)) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
-        if let Ok(data) = frame.into_data()
-            && to.write_all(&data).await.is_err()
-        {
-            return;
+    while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
+        match frame.map(http_body::Frame::into_data) {
+            Ok(Ok(data)) => {
+                if to.write_all(&data).await.is_err() {
+                    return;
+                }
+            }
+            // Trailers say nothing in a tunnel.
+            Ok(Err(_)) => {}
+            Err(error) => {
+                failure.set(error.into());
+                break;
+            }
         }
     }
     // Passes the end to the service, which may be gone.
@@ -203,45 +248,4 @@ async fn pass_to_peer(mut from: impl AsyncRead + Unpin, mut sender: BodySender) 
             Err(error) => return sender.fail(error),
         }
     }
-}
-
-/// An upgrade of hyper's whose bytes come out of, and go into, `far`.
-async fn hypers_upgrade(
-    near: DuplexStream,
-    mut far: DuplexStream,
-) -> io::Result<(HyperUpgrade, DuplexStream)> {
-    let opened = hyper::client::conn::http1::handshake(TokioIo::new(near)).await;
-    let (mut sender, connection) = opened.map_err(io::Error::other)?;
-    tokio::spawn(connection.with_upgrades());
-    let mut ask = Request::new(String::new());
-    for (name, value) in [
-        (header::HOST, "upgrade"),
-        (header::CONNECTION, "upgrade"),
-        (header::UPGRADE, WEBSOCKET),
-    ] {
-        let value = HeaderValue::from_static(value);
-        ask.headers_mut().insert(name, value);
-    }
-    let (answered, agreed) = tokio::join!(sender.send_request(ask), agree(&mut far));
-    agreed?;
-    let response = answered.map_err(io::Error::other)?;
-    Ok((hyper::upgrade::on(response), far))
-}
-
-/// The other side of hyper's connection: takes the request, switches.
-async fn agree(far: &mut DuplexStream) -> io::Result<()> {
-    let mut received = Vec::new();
-    while !received.ends_with(b"\r\n\r\n") {
-        let left = ASK_BYTES_MAX - received.len().min(ASK_BYTES_MAX);
-        let read = (&mut *far)
-            .take(left as u64)
-            .read_buf(&mut received)
-            .await?;
-        if read == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-    }
-    let answer =
-        b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
-    far.write_all(answer).await
 }

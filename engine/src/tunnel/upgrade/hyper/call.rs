@@ -1,6 +1,7 @@
 //! One call of a service that may upgrade. It is `Send` where the service and its future are.
 
-use super::{Either, PIPE_BYTES, Target, WEBSOCKET, hypers_upgrade};
+use super::pair::{self, PeerEnd};
+use super::{Either, Target, WEBSOCKET};
 use crate::body::Body;
 use http::{Request, Response};
 use hyper::upgrade::OnUpgrade as HyperUpgrade;
@@ -8,10 +9,9 @@ use pin_project_lite::pin_project;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use tokio::io::DuplexStream;
 use tower_service::Service;
 
-type Agreement = Pin<Box<dyn Future<Output = io::Result<(HyperUpgrade, DuplexStream)>> + Send>>;
+type Agreement = Pin<Box<dyn Future<Output = io::Result<(HyperUpgrade, PeerEnd)>> + Send>>;
 
 /// A request that may be upgraded, and what it waits for.
 struct Preparing<S> {
@@ -35,7 +35,7 @@ pin_project! {
         /// Before the service is called.
         Preparing { preparing: Option<Box<Preparing<S>>> },
         /// `target`: where the bytes of an upgrade go, if the service takes it.
-        Calling { #[pin] call: F, target: Option<(Target, DuplexStream)> },
+        Calling { #[pin] call: F, target: Option<(Target, PeerEnd)> },
     }
 }
 
@@ -48,12 +48,11 @@ impl<S, F> ForHyperCall<S, F> {
         }
     }
     pub(super) fn upgrading(service: S, request: Request<Body>, target: Target) -> Self {
-        let (near, far) = tokio::io::duplex(PIPE_BYTES);
         let preparing = Some(Box::new(Preparing {
             service,
             request,
             target,
-            agreement: Box::pin(hypers_upgrade(near, far)),
+            agreement: Box::pin(pair::open()),
         }));
         Self {
             stage: Stage::Preparing { preparing },
@@ -84,7 +83,7 @@ where
                 StageProjection::Calling { call, target } => {
                     let response = ready!(call.poll(cx))?;
                     return Poll::Ready(Ok(match target.take() {
-                        Some((target, far)) => target.join(far, response),
+                        Some((target, end)) => target.join(end, response),
                         None => response.map(Either::own),
                     }));
                 }
@@ -95,14 +94,14 @@ where
 
 impl<S: Service<Request<Body>>> Preparing<S> {
     /// Calls the service; without an upgrade where there can be none.
-    fn call(mut self, connected: Option<(HyperUpgrade, DuplexStream)>) -> Stage<S, S::Future> {
-        let target = connected.map(|(upgrade, far)| {
+    fn call(mut self, connected: Option<(HyperUpgrade, PeerEnd)>) -> Stage<S, S::Future> {
+        let target = connected.map(|(upgrade, end)| {
             let extensions = self.request.extensions_mut();
             extensions.insert(upgrade);
             if self.target.is_websocket_stream() {
                 extensions.insert(hyper::ext::Protocol::from_static(WEBSOCKET));
             }
-            (self.target, far)
+            (self.target, end)
         });
         Stage::Calling {
             call: self.service.call(self.request),

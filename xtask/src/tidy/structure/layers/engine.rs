@@ -50,7 +50,10 @@ const ENGINE: &[(&str, &[&str])] = &[
         &["timeout", "framing", "request_body", "web", "client"],
     ),
     ("engine/src/tunnel", &["datagrams", "capsules", "upgrade"]),
-    ("engine/src/tunnel/upgrade/hyper", &["either", "call"]),
+    (
+        "engine/src/tunnel/upgrade/hyper",
+        &["pair", "either", "call"],
+    ),
     (
         "engine/src/client",
         &[
