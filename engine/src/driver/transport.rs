@@ -61,6 +61,8 @@ pub(crate) struct Transport<S> {
     traffic: Option<Traffic>,
     /// The socket took bytes since someone asked.
     progress: bool,
+    /// Without TLS: the socket may hold what was written until it is flushed.
+    is_unflushed: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
@@ -72,6 +74,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             first: None,
             traffic: None,
             progress: false,
+            is_unflushed: false,
         }
     }
     /// TLS over `socket`, either side; the handshake is still to be driven.
@@ -86,6 +89,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             cold_left: COLD_BYTES,
             wrote_at: None,
             sealed: 0,
+            is_unflushed: false,
             close_sent: false,
         };
         Self {
@@ -94,6 +98,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             first: None,
             traffic: None,
             progress: false,
+            is_unflushed: false,
         }
     }
     /// Counts the bytes of HTTP from here on.
@@ -279,6 +284,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             tls,
             traffic,
             progress,
+            is_unflushed,
             ..
         } = self;
         let Some(tls) = tls else {
@@ -297,10 +303,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
                     return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
                 }
                 *progress = true;
+                *is_unflushed = true;
                 count_written(traffic.as_ref(), written);
                 outbox.advance(written);
             }
-            return Poll::Ready(Ok(()));
+            return poll_flush_socket(socket, cx, is_unflushed);
         };
         loop {
             ready!(tls.poll_flush(socket, cx, progress))?;
@@ -312,9 +319,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
     }
     /// Whether the layer holds nothing that waits for the socket.
     pub(crate) fn is_flushed(&self) -> bool {
-        self.tls
-            .as_ref()
-            .is_none_or(|tls| !tls.connection.wants_write())
+        match &self.tls {
+            Some(tls) => !tls.connection.wants_write() && !tls.is_unflushed,
+            None => !self.is_unflushed,
+        }
     }
     /// Whether the socket took bytes since the last call.
     pub(crate) fn take_progress(&mut self) -> bool {
@@ -375,6 +383,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Transport<S> {
             }
         }
     }
+}
+
+/// Makes a stream that buffers hand on what was written; a socket has it already.
+fn poll_flush_socket<S: AsyncWrite + Unpin>(
+    socket: &mut S,
+    cx: &mut Context<'_>,
+    is_unflushed: &mut bool,
+) -> Poll<io::Result<()>> {
+    if *is_unflushed {
+        ready!(Pin::new(socket).poll_flush(cx))?;
+        *is_unflushed = false;
+    }
+    Poll::Ready(Ok(()))
 }
 
 pub(super) fn count_written(traffic: Option<&Traffic>, bytes: usize) {

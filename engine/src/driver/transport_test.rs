@@ -11,7 +11,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::ReadBuf;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufWriter, DuplexStream};
 
 /// A socket that counts writes and hides what is behind it.
 struct Counted {
@@ -387,6 +387,23 @@ async fn bytes_that_are_not_tls_are_answered_with_an_alert() {
     let mut record = [0; 7];
     far.read_exact(&mut record).await.unwrap();
     assert_eq!(record[0], 21, "an alert record");
+}
+
+#[tokio::test]
+async fn a_stream_that_buffers_is_flushed_behind_what_is_written() {
+    let (near, mut far) = tokio::io::duplex(64);
+    let mut transport = Transport::plain(BufWriter::new(near));
+    let (sent, mut received) = (numbered(1000), vec![0; 1000]);
+    let mut waiting = outbox(&sent);
+    let write = async {
+        let now = Instant::now();
+        poll_fn(|cx| transport.poll_write(cx, &mut waiting, now)).await
+    };
+    let (written, read) = tokio::join!(write, far.read_exact(&mut received));
+    written.unwrap();
+    read.unwrap();
+    assert_eq!(received, sent);
+    assert!(transport.is_flushed());
 }
 
 #[tokio::test]

@@ -11,8 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// [`Connector`](crate::client::Connector), to a server by
 /// [`ServerHandle::serve_stream`](crate::server::ServerHandle::serve_stream).
 ///
-/// Its end of file is an end in order and an error of it is a failure, as docs/ends.md has them. A write
-/// must be under way when `poll_write` returns, because nothing calls `poll_flush`.
+/// Its end of file is an end in order and an error of it is a failure, as docs/ends.md has them. It is flushed behind what is
+/// written.
 pub struct ByteStream {
     io: Box<dyn Io>,
     addresses: Option<Addresses>,

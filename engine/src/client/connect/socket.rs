@@ -170,9 +170,8 @@ impl AsyncWrite for Socket {
     }
 }
 
-/// TLS to a proxy. The user of a [`Socket`] never flushes, so a write completes when its records
-/// are with the kernel; until then it is pending, and the caller must retry with the same bytes in
-/// front.
+/// TLS to a proxy. A write completes when its records are with the kernel; until then it is pending, and the
+/// caller must retry with the same bytes in front.
 pub(in crate::client) struct ProxyTls {
     stream: TlsStream<TcpStream>,
     /// Bytes of the writer's that are sealed, and not yet all with the kernel.

@@ -4,7 +4,9 @@ use super::old_hello::OldHello;
 use super::pieces::write_pieces;
 use super::refused_bytes::refused_by_tls;
 use super::socket::PollWriter;
-use super::{BATCH_BYTES_MAX, RECORD_BYTES, SLICES_MAX, batch_bytes_max, count_written};
+use super::{
+    BATCH_BYTES_MAX, RECORD_BYTES, SLICES_MAX, batch_bytes_max, count_written, poll_flush_socket,
+};
 use crate::connection_info::traffic::Traffic;
 use rustls::Connection;
 use std::io::{self, BufRead, IoSlice};
@@ -39,6 +41,8 @@ pub(in crate::driver) struct TlsState {
     pub(super) wrote_at: Option<Instant>,
     /// Plaintext in the records that wait.
     pub(in crate::driver) sealed: usize,
+    /// The socket may hold records until it is flushed.
+    pub(super) is_unflushed: bool,
     pub(super) close_sent: bool,
 }
 
@@ -190,12 +194,15 @@ impl TlsState {
             let mut writer = PollWriter { socket, cx };
             match self.connection.write_tls(&mut writer) {
                 Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                Ok(_) => *progress = true,
+                Ok(_) => {
+                    *progress = true;
+                    self.is_unflushed = true;
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
         self.sealed = 0;
-        Poll::Ready(Ok(()))
+        poll_flush_socket(socket, cx, &mut self.is_unflushed)
     }
 }
