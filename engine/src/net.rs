@@ -9,5 +9,7 @@ pub(crate) mod listen;
 pub(crate) mod listener;
 #[cfg(all(unix, feature = "server"))]
 pub(crate) mod passing;
+#[cfg(feature = "server")]
+pub(crate) mod stream_source;
 #[cfg(all(unix, feature = "server"))]
 pub(crate) mod unix;

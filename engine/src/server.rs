@@ -19,7 +19,7 @@ pub use crate::error::timelines::{KeptTimeline, TIMELINE_BYTES_MAX, TIMELINES_MA
 pub use crate::metrics::exposition::OPENMETRICS_TYPE;
 pub use crate::metrics::histogram::Histogram;
 pub use bind::config_handle::ConfigHandle;
-pub use bind::detached::Detached;
+pub use bind::detached::{Detached, Streams};
 #[cfg(unix)]
 pub use bind::hand_over::Sockets;
 #[cfg(unix)]

@@ -2,21 +2,23 @@
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::connect_info::{ConnectInfo, Connected};
 use axum::extract::ws::{WebSocket, WebSocketUpgrade};
-use axum::routing::{any, get};
-use futures_util::{SinkExt, StreamExt};
+use axum::routing::{any, get, post};
+use futures_util::{SinkExt, StreamExt, stream};
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::{Path, PathBuf};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufWriter};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::runtime::Builder;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio_tungstenite::tungstenite::Message;
-use trunkline::client::{Protocols, ResponseExt};
-use trunkline::server::{IntoListener, Port, UnixPeer};
-use trunkline::{Client, serve};
+use trunkline::client::{Connecting, Connector, Protocols, ResponseExt};
+use trunkline::server::{IntoHandlers, IntoListener, OfConnections, Port, Streams, UnixPeer};
+use trunkline::{ByteStream, Client, ConnectionInfo, serve};
 
 fn run(test: impl Future<Output = ()>) {
     let runtime = Builder::new_multi_thread()
@@ -138,6 +140,121 @@ fn connect_info_on_a_unix_socket_is_the_process_that_connected() {
         let pid = Some(std::process::id() as i32);
         let seen = text(&path.0, Protocols::H1Only).await;
         assert_eq!(seen, format!("{uid} {pid:?}"));
+    });
+}
+
+/// The client's ends of connections in memory, whose other ends a server takes.
+struct InMemory {
+    servers: mpsc::UnboundedSender<std::io::Result<ByteStream>>,
+    http2: bool,
+    /// Whether both ends hold back what is written until they are flushed.
+    buffers: bool,
+}
+
+impl Connector for InMemory {
+    fn connect(&self, _: &trunkline::client::Origin) -> Connecting {
+        let (client, server) = tokio::io::duplex(1024);
+        let (client, server): (ByteStream, ByteStream) = match self.buffers {
+            true => (BufWriter::new(client).into(), BufWriter::new(server).into()),
+            false => (client.into(), server.into()),
+        };
+        let client = client.http2(self.http2);
+        let sent = self.servers.send(Ok(server.tag(7)));
+        let gone = |_| std::io::ErrorKind::BrokenPipe.into();
+        let opened = sent.map(|()| client).map_err(gone);
+        Box::pin(async move { opened })
+    }
+}
+
+/// A server of connections in memory, and clients of it.
+fn in_memory(
+    router: impl IntoHandlers<OfConnections<()>, ConnectionInfo>,
+) -> impl Fn(bool, bool) -> Client {
+    let (servers, connections) = mpsc::unbounded_channel();
+    let connections = stream::unfold(connections, async |mut connections| {
+        Some((connections.recv().await?, connections))
+    });
+    let failed = stream::iter([Err(std::io::Error::other("a test's own"))]);
+    let streams = Streams::new(failed.chain(connections));
+    tokio::spawn(serve(streams, router).into_future());
+    move |http2, buffers| {
+        let servers = servers.clone();
+        let connector = InMemory {
+            servers,
+            http2,
+            buffers,
+        };
+        Client::builder().connector(connector).build().unwrap()
+    }
+}
+
+#[test]
+fn a_router_is_served_on_connections_in_memory_which_may_buffer_what_is_written() {
+    run(async {
+        let echo = Router::new().route("/", post(async |body: Bytes| body));
+        let client = in_memory(echo.into_make_service());
+        for (http2, buffers) in [(false, false), (false, true), (true, false), (true, true)] {
+            let client = client(http2, buffers);
+            for length in [0, 5, 300_000] {
+                let request = client.post("http://memory/").body(vec![b'x'; length]);
+                let response = request.send().await.unwrap();
+                assert_eq!(response.bytes().await.unwrap().len(), length);
+            }
+        }
+    });
+}
+
+/// The tag of a connection, for a type of a program's own.
+#[derive(Clone)]
+struct Tagged(u64);
+
+impl Connected<ConnectionInfo> for Tagged {
+    fn connect_info(info: ConnectionInfo) -> Self {
+        Self(info.tag())
+    }
+}
+
+#[test]
+fn connect_info_of_a_connection_in_memory_is_what_its_program_said_of_it() {
+    run(async {
+        let tag = async |ConnectInfo(Tagged(tag)): ConnectInfo<Tagged>| tag.to_string();
+        let router = Router::new().route("/", get(tag));
+        let client = in_memory(router.into_make_service_with_connect_info::<Tagged>());
+        let response = client(false, false)
+            .get("http://memory/")
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(response.text().await.unwrap(), "7");
+    });
+}
+
+#[test]
+fn connections_in_memory_finish_what_is_open_when_their_server_is_to_stop() {
+    run(async {
+        let (mut client, server) = tokio::io::duplex(1024);
+        let streams = Streams::new(stream::iter([std::io::Result::Ok(server)]));
+        let (begun, mut begins) = mpsc::unbounded_channel();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let slow = get(async move || {
+            let (release, released) = oneshot::channel::<()>();
+            begun.send(release).unwrap();
+            released.await.unwrap();
+            "whole"
+        });
+        let router = Router::new().route("/", slow);
+        let signal = async { stopped.await.unwrap() };
+        let server = serve(streams, router).with_graceful_shutdown(signal);
+        let server = tokio::spawn(server.into_future());
+        let ask = b"GET / HTTP/1.1\r\nhost: memory\r\n\r\n";
+        client.write_all(ask).await.unwrap();
+        let release = begins.recv().await.unwrap();
+        stop.send(()).unwrap();
+        release.send(()).unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.ends_with("whole"), "{answer}");
+        server.await.unwrap().unwrap();
     });
 }
 

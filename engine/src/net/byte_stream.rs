@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 /// A stream of bytes in both directions, given by the embedder in place of a socket: to a client by its
 /// [`Connector`](crate::client::Connector), to a server by
-/// [`ServerHandle::serve_stream`](crate::server::ServerHandle::serve_stream).
+/// [`ServerHandle::serve_stream`](crate::server::ServerHandle::serve_stream) or among [`Streams`](crate::server::Streams).
 ///
 /// Its end of file is an end in order and an error of it is a failure, as docs/ends.md has them. It is flushed behind what is
 /// written.
@@ -94,6 +94,13 @@ impl ByteStream {
     /// The connection that it carries, as handlers see it.
     pub(crate) fn info(&self) -> ConnectionInfo {
         ConnectionInfo::new(self.addresses, self.tls.clone()).tagged(self.tag)
+    }
+}
+
+/// As [`ByteStream::new`].
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> From<T> for ByteStream {
+    fn from(io: T) -> Self {
+        Self::new(io)
     }
 }
 

@@ -4,6 +4,7 @@
 use super::unix::UnixListener;
 use crate::error::Error;
 use crate::net::byte_stream::ByteStream;
+use crate::net::stream_source::StreamSource;
 use std::io;
 use std::net::SocketAddr;
 use std::net::TcpListener as StdTcpListener;
@@ -31,6 +32,8 @@ pub(crate) enum Listener {
     Tcp(StdTcpListener, Owner),
     #[cfg(unix)]
     Unix(UnixListener<std::os::unix::net::UnixListener>),
+    /// The streams of a program, for one worker.
+    Streams(StreamSource),
     /// Streams are given to the server, and nothing else comes.
     None,
 }
@@ -61,7 +64,7 @@ impl Listener {
             Self::Tcp(listener, _) => listener.set_nonblocking(true),
             #[cfg(unix)]
             Self::Unix(unix) => unix.listener.set_nonblocking(true),
-            Self::None => Ok(()),
+            Self::Streams(_) | Self::None => Ok(()),
         }
     }
     /// Another one on the same socket.
@@ -70,7 +73,7 @@ impl Listener {
             Self::Tcp(listener, owner) => Self::Tcp(listener.try_clone()?, *owner),
             #[cfg(unix)]
             Self::Unix(unix) => Self::Unix(unix.with(unix.listener.try_clone()?)),
-            Self::None => Self::None,
+            Self::Streams(_) | Self::None => Self::None,
         })
     }
     /// `None`: there is no socket.
@@ -79,7 +82,7 @@ impl Listener {
         match self {
             Self::Tcp(listener, _) => Some(listener.as_fd()),
             Self::Unix(unix) => Some(unix.listener.as_fd()),
-            Self::None => None,
+            Self::Streams(_) | Self::None => None,
         }
     }
 }
@@ -114,6 +117,7 @@ pub(crate) enum Acceptor {
     Tcp(TcpListener, Owner),
     #[cfg(unix)]
     Unix(UnixListener<tokio::net::UnixListener>),
+    Streams(StreamSource),
     None,
 }
 
@@ -139,6 +143,7 @@ impl Acceptor {
                 let listener = tokio::net::UnixListener::from_std(listener)?;
                 Self::Unix(UnixListener { bound, listener })
             }
+            Listener::Streams(source) => Self::Streams(source),
             Listener::None => Self::None,
         })
     }
@@ -157,7 +162,7 @@ impl Acceptor {
                 let listener = unix.listener.as_fd().try_clone_to_owned()?;
                 Listener::Unix(unix.with(listener.into()))
             }
-            Self::None => Listener::None,
+            Self::Streams(_) | Self::None => Listener::None,
         })
     }
     pub(crate) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
@@ -171,6 +176,7 @@ impl Acceptor {
                 let (socket, _) = ready!(unix.listener.poll_accept(cx))?;
                 Ok(Accepted::Unix(socket))
             }
+            Self::Streams(source) => ready!(source.poll_next(cx)).map(Accepted::Given),
             Self::None => return Poll::Pending,
         })
     }
@@ -191,7 +197,7 @@ impl Acceptor {
                 drop(unix.bound);
                 AcceptQueue::Unix(unix.listener.into_std()?)
             }
-            Self::None => AcceptQueue::None,
+            Self::Streams(_) | Self::None => AcceptQueue::None,
         })
     }
 }

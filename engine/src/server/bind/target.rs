@@ -8,7 +8,8 @@ use std::io;
 use tokio::runtime::Handle;
 
 /// A socket that listens, of the standard library or of tokio: a TCP socket, or a Unix socket. A type of
-/// yours that has one inside is made one by passing [`into_target`](Self::into_target) on.
+/// yours that has one inside is made one by passing [`into_target`](Self::into_target) on. Connections of another kind are
+/// [`Streams`](crate::server::Streams).
 pub trait IntoListener {
     /// Where its server listens.
     type Target: ListenTarget;
@@ -22,8 +23,8 @@ pub(super) fn not_taken(error: io::Error) -> Error {
     Error::config("the listener cannot be taken from its runtime").with_source(error)
 }
 
-/// Where a server listens: a [`Port`](crate::server::Port) or a [`UnixSocket`](crate::server::UnixSocket). Not to be implemented by
-/// hand.
+/// Where a server listens: a [`Port`](crate::server::Port) or a [`UnixSocket`](crate::server::UnixSocket), or the
+/// [`Streams`](crate::server::Streams) that it serves. Not to be implemented by hand.
 pub trait ListenTarget: Sized + Send + 'static {
     /// The address of its sockets.
     type Address: Clone + Send + 'static;

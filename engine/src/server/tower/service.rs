@@ -40,8 +40,8 @@ pub trait TaskService: HttpService<ResponseBody: Send, ResponseFuture: Send> {}
 
 impl<S: HttpService<ResponseBody: Send, ResponseFuture: Send>> TaskService for S {}
 
-/// The other end of a connection: an address on a port, a process on a Unix socket. Not to be implemented by
-/// hand.
+/// The other end of a connection: an address on a port, a process on a Unix socket, what is known of a stream. Not to be
+/// implemented by hand.
 pub trait Peer: Sized + Send + 'static {
     /// The peer of a connection; `None`: it is not known.
     fn of(info: &ConnectionInfo) -> Option<Self>;
@@ -57,6 +57,12 @@ impl Peer for SocketAddr {
 impl Peer for UnixPeer {
     fn of(info: &ConnectionInfo) -> Option<Self> {
         info.unix_peer()
+    }
+}
+
+impl Peer for ConnectionInfo {
+    fn of(info: &ConnectionInfo) -> Option<Self> {
+        Some(info.clone())
     }
 }
 

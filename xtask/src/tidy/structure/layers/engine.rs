@@ -199,6 +199,7 @@ const ENGINE: &[(&str, &[&str])] = &[
         &[
             "address_list",
             "byte_stream",
+            "stream_source",
             "listen",
             "passing",
             "unix",
