@@ -258,6 +258,19 @@ fn connections_in_memory_finish_what_is_open_when_their_server_is_to_stop() {
     });
 }
 
+#[test]
+fn a_server_has_its_address_before_it_serves() {
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = serve(listener, hello()).with_graceful_shutdown(std::future::pending());
+        assert_eq!(server.local_addr().unwrap(), address);
+        let path = SocketPath::new("address");
+        let server = serve(UnixListener::bind(&path.0).unwrap(), hello());
+        assert_eq!(server.local_addr().unwrap().as_pathname(), Some(&*path.0));
+    });
+}
+
 /// A program's own notion of a peer.
 #[derive(Clone)]
 struct Visitor(SocketAddr);

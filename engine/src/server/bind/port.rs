@@ -8,7 +8,7 @@ mod without_http3;
 #[cfg(not(feature = "http3"))]
 use without_http3 as http3;
 
-use super::target::{IntoListener, ListenTarget, not_taken};
+use super::target::{IntoListener, ListenTarget, not_bound, not_taken};
 use crate::error::Error;
 use crate::net::listen::{PortOptions, listeners};
 use crate::net::listener::{Listener, Owner};
@@ -198,6 +198,12 @@ impl ListenTarget for Port {
         let (port, server) = server.parted();
         let (listeners, address, quic) = port.sockets(workers, server.config.backlog)?;
         server.ready(address, listeners, quic)
+    }
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        match &self.target {
+            BindTarget::Open(listener) => listener.local_addr(),
+            _ => Err(not_bound()),
+        }
     }
 }
 

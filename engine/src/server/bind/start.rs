@@ -8,6 +8,7 @@ use crate::server::tower::per_connection::{Handlers, IntoHandlers};
 use crate::server::{Access, Port, Server};
 use crate::tls::Tls;
 use std::future::{IntoFuture, pending};
+use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -140,6 +141,17 @@ impl<H, P> ServeBuilder<H, P> {
     pub fn drain_timeout(mut self, timeout: Duration) -> Self {
         self.drain_timeout = timeout.min(DRAIN_TIMEOUT);
         self
+    }
+}
+
+/// Servers whose sockets are open.
+impl<H, P: ListenTarget> ServeBuilder<H, P> {
+    /// The address of the listener, with the port that the system chose.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<P::Address> {
+        self.server.target.local_addr()
     }
 }
 

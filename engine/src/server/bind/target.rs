@@ -19,6 +19,14 @@ pub trait IntoListener {
     fn into_target(self) -> Self::Target;
 }
 
+/// The error of an address that is not bound.
+pub(super) fn not_bound() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::NotConnected,
+        "the server's socket is opened when it starts",
+    )
+}
+
 pub(super) fn not_taken(error: io::Error) -> Error {
     Error::config("the listener cannot be taken from its runtime").with_source(error)
 }
@@ -36,6 +44,12 @@ pub trait ListenTarget: Sized + Send + 'static {
     /// # Errors
     /// When they cannot be listened on or a setting is out of its range.
     fn open(server: Server<Self>, workers: usize) -> Result<BoundServer<Self::Address>, Error>;
+
+    /// The address, where its socket listens already.
+    ///
+    /// # Errors
+    /// The system's, and where there is no socket yet.
+    fn local_addr(&self) -> io::Result<Self::Address>;
 }
 
 /// Servers that listen on a port or a Unix socket.

@@ -1,13 +1,14 @@
 //! Servers on a Unix socket: HTTP/1.1 and HTTP/2, in cleartext and under TLS. HTTP/3 needs UDP, so
 //! it is neither served nor advertised.
 
-use super::target::{IntoListener, ListenTarget, not_taken};
+use super::target::{IntoListener, ListenTarget, not_bound, not_taken};
 use crate::connection_info::unix::UnixPeer;
 use crate::error::Error;
 use crate::net::listener::Listener;
 use crate::net::unix::UnixListener;
 use crate::server::bind::hand_over::Sockets;
 use crate::server::{BoundServer, Server};
+use std::io;
 use std::os::unix::net::{SocketAddr, UnixListener as StdUnixListener};
 use std::path::{Path, PathBuf};
 
@@ -108,5 +109,11 @@ impl ListenTarget for UnixSocket {
             .map_err(|error| Error::config("the socket has no address").with_source(error))?;
         let listeners = Listener::Unix(unix).for_workers(workers)?;
         server.ready(address, listeners, None)
+    }
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        match &self.0 {
+            BindTarget::Open(Ok(listener)) => listener.local_addr(),
+            _ => Err(not_bound()),
+        }
     }
 }
