@@ -16,7 +16,7 @@ test.after(() => { clearInterval(awake) })
 
 const MIB = 2 ** 20
 /** More than what systems, engines and windows hold of a body that its peer does not read. */
-const BODY_BYTES = 24 * MIB
+const BODY_BYTES = 12 * MIB
 const bytes = randomBytes(BODY_BYTES)
 const hashOf = content => createHash('sha256').update(content).digest('hex')
 const HASH = hashOf(bytes)
