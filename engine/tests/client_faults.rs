@@ -299,6 +299,24 @@ fn no_response_in_time_is_a_timeout_that_resets_the_stream() {
 }
 
 #[test]
+fn a_body_whose_source_fails_is_reset_by_a_code_that_no_server_takes_for_its_end() {
+    run(async {
+        let (url, peer) = frames::scripted(move |mut peer| {
+            let stream = peer.receives_request();
+            let due = Received::Reset(stream, 2);
+            assert_eq!(peer.receives_more(), due, "INTERNAL_ERROR");
+        });
+        let client = h2_client();
+        let (mut sender, body) = Body::channel();
+        let upload = begun(client.post(&url).body(body).send());
+        sender.send("first").await.unwrap();
+        drop(sender);
+        upload.await.unwrap_err();
+        finished(peer).await;
+    });
+}
+
+#[test]
 fn the_headers_timeout_does_not_run_while_the_source_of_the_body_has_no_bytes() {
     run(async {
         let (url, peer) = frames::scripted(move |mut peer| {

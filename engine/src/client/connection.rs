@@ -369,8 +369,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     fn cancel(&mut self, now: Instant, slot: u32) {
         if let Some(entry) = self.slots.remove(slot) {
             self.gave_up = true;
-            // RFC 9113 section 7: CANCEL says that nothing is wrong.
-            self.io.machine.reset(now, entry.stream, H2Code::CANCEL);
+            let code = entry.request.exchange.reset_code();
+            self.io.machine.reset(now, entry.stream, code);
         }
     }
 

@@ -172,6 +172,11 @@ impl Dispatch {
         self.give_up(exchange.leave());
     }
 
+    /// As [`abandon`](Self::abandon); the source of the request's body has failed.
+    pub(super) fn fail_source(self: &Arc<Self>, exchange: &Exchange) {
+        self.give_up(exchange.fail_source());
+    }
+
     /// Takes the request with this ticket out of the queue.
     fn give_up(self: &Arc<Self>, ticket: Option<Ticket>) {
         let Some(ticket) = ticket else {

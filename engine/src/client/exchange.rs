@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use tokio::runtime::Id;
+use trunkline_core::error::H2Code;
 use trunkline_core::http::idempotence::{is_idempotent, may_be_early, may_be_pipelined};
 use trunkline_core::http::{RequestHead, StreamId, Token, Version};
 use trunkline_core::inspect::StreamWait;
@@ -318,6 +319,8 @@ struct State {
     abandoned: bool,
     /// Bytes that were written to the tunnel that it is leave all the same.
     left: bool,
+    /// The source of the request's body has failed, and the user has dropped the request for it.
+    source_failed: bool,
     waker: Option<Waker>,
     ticket: Option<Ticket>,
     /// The connection it is on, with its slot there.
@@ -375,6 +378,19 @@ impl Exchange {
     pub(super) fn leave(&self) -> Option<Ticket> {
         self.lock().left = true;
         self.abandon()
+    }
+    /// As [`abandon`](Self::abandon), because the source of the request's body has failed.
+    pub(super) fn fail_source(&self) -> Option<Ticket> {
+        self.lock().source_failed = true;
+        self.abandon()
+    }
+    /// The code that a request which its user has dropped is reset with.
+    pub(super) fn reset_code(&self) -> H2Code {
+        match self.lock().source_failed {
+            true => H2Code::INTERNAL_ERROR,
+            // RFC 9113 section 7: it says that nothing is wrong.
+            false => H2Code::CANCEL,
+        }
     }
     /// Whether the user has dropped a tunnel, whose bytes still leave.
     pub(super) fn is_left(&self) -> bool {

@@ -123,6 +123,11 @@ impl SubmittedExchange {
     pub fn cancel(&self) {
         self.dispatch.abandon(&self.exchange);
     }
+    /// As [`cancel`](Self::cancel), because the source of the request's body has failed: by a code that no server takes for
+    /// the end of a body.
+    pub fn fail_source(&self) {
+        self.dispatch.fail_source(&self.exchange);
+    }
     /// As [`cancel`](Self::cancel); but of a tunnel that is open, what was written to it is sent, then our side ends in
     /// order, and what the peer still sends is dropped. A peer that takes none of it has five minutes.
     pub fn leave(&self) {

@@ -222,6 +222,10 @@ impl Upload {
     pub(crate) fn fail(&self) {
         self.change(|state| state.failed = true);
     }
+    /// Whether it has failed, and the engine does not know yet.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.lock().failed
+    }
     /// Goes on behind the end of the response, where JavaScript has more of it. `completions` are those of that end, under
     /// the lock, so that the body's last one is behind them.
     fn outlive(&self, completions: impl FnOnce()) -> bool {

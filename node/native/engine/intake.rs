@@ -165,8 +165,12 @@ fn carry_out(
         }
         (submission::CANCEL, _) => {
             // Bytes that were written before leave a tunnel, as that of a socket which is destroyed.
+            let failed = |upload: &Arc<Upload>| upload.has_failed();
             match exchange.is_tunnel {
                 true => exchange.listening.leave(),
+                false if exchange.upload.as_ref().is_some_and(failed) => {
+                    exchange.listening.fail_source();
+                }
                 false => exchange.listening.cancel(),
             }
             *place = None;

@@ -166,11 +166,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         machine.leave(now, stream);
     }
 
-    /// The body failed, or is not what its content-length said.
+    /// The body failed, or is not what its content-length said. With CANCEL, behind which a stream of node:http2 ends without an error,
+    /// a server may take what came for all of it.
     fn fail_upload(&mut self, now: Instant, slot: u32, error: Error) {
         self.hand_over_head(slot);
         if let Some(entry) = self.slots.remove(slot) {
-            self.io.machine.reset(now, entry.stream, H2Code::CANCEL);
+            let code = H2Code::INTERNAL_ERROR;
+            self.io.machine.reset(now, entry.stream, code);
             entry.fail(self.id, &self.settings.counts, error);
         }
     }

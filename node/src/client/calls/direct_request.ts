@@ -170,6 +170,13 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
 
   take (bytes: number): void { if (this.number !== 0) this.bridge.take(this.number, bytes) }
 
+  /** The source of its body has failed: the peer gets a reset that it does not take for the body's end. */
+  abortBySource (error: Error): void {
+    if (this.isOver) return
+    if (this.number !== 0) this.bridge.fail(this.number)
+    this.abort(error)
+  }
+
   abort (reason: unknown): void {
     if (this.isOver) return
     if (this.number !== 0) this.bridge.cancel(this.number)

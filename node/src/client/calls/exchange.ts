@@ -143,6 +143,13 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
     else this.giveUp(this.why as Error)
   }
 
+  /** The source of its body has failed: the peer gets a reset that it does not take for the body's end. */
+  abortBySource (error: Error): void {
+    if (this.isAborted || this.isOver || this.hasEnded) return
+    if (this.number !== 0) this.bridge.fail(this.number)
+    this.abort(error)
+  }
+
   /** Ends it, and not by the wish of its handler: `aborted` stays what the handler made of it, for retries ask for it. */
   giveUp (error: Error): void {
     const { isLingering } = this

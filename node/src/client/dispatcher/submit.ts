@@ -72,7 +72,7 @@ export function traced (origin: string, options: DispatchOptions, made: Made): T
 
 /** A source that fails before it is read fails the exchange; one that does not destroy itself at its end is destroyed there. */
 export function watch (body: Readable, exchange: Exchange | DirectRequest): void {
-  body.once('error', error => { exchange.abort(error) })
+  body.once('error', error => { exchange.abortBySource(error) })
   const { autoDestroy } = (body as { _readableState?: { autoDestroy?: boolean } })._readableState ?? {}
   if (autoDestroy !== true) body.once('end', () => { endStream(body) })
 }

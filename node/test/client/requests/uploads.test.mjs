@@ -2,10 +2,11 @@
 // is sent is what was given, whatever becomes of the memory behind it.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { Readable } from 'node:stream'
+import http2 from 'node:http2'
+import { PassThrough, Readable } from 'node:stream'
 import test from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { Agent, Client, Pool } from 'trunkline'
+import { Agent, Client, fetchOver, Pool } from 'trunkline'
 import { cert } from '../../support/certificates/certificate.mjs'
 import { viaNew } from '../../support/clients/dispatch.mjs'
 import { h2 } from '../../support/servers/servers.mjs'
@@ -301,6 +302,43 @@ for (const [what, pieces] of Object.entries({ 'alone': [{}], 'behind others': ['
       const error = await client.request({ path: '/', method: 'POST', body }).then(() => null, error => error)
       assert.equal(error.code, 'ERR_INVALID_ARG_TYPE')
       assert.deepEqual(await failed, [error])
+    })
+  }
+}
+
+/** Bodies whose sources fail behind a piece. */
+const FAILING = {
+  'an iterator that throws': begun => (async function * () { yield 'part'; await begun; throw new Error('the source') })(),
+  'a stream that is destroyed with an error': begun => { const source = new PassThrough(); source.write('part'); begun.then(() => { source.destroy(new Error('the source')) }); return source },
+  'a stream that is destroyed': begun => { const source = new PassThrough(); source.write('part'); begun.then(() => { source.destroy() }); return source }
+}
+
+for (const [source, bodyOf] of Object.entries(FAILING)) {
+  for (const [call, send] of Object.entries({
+    request: (client, body) => client.request({ path: '/', method: 'POST', body }),
+    stream: (client, body) => client.stream({ path: '/', method: 'POST', body }, () => new PassThrough()),
+    fetch: (client, body, url) => fetchOver(client)(url, { method: 'POST', body: body instanceof Readable ? Readable.toWeb(body) : body, duplex: 'half' })
+  })) {
+    test(`the upload of ${call} whose body is ${source} is no whole body at a server of node:http2`, async t => {
+      const server = http2.createServer()
+      t.after(() => { server.close() })
+      const seen = []
+      let begin
+      const begun = new Promise(resolve => { begin = resolve })
+      const closed = new Promise(resolve => {
+        server.on('stream', stream => {
+          stream.on('data', () => { begin() }).on('end', () => { seen.push('end') }).on('error', ({ code }) => { seen.push(code) })
+          stream.on('close', () => { resolve(stream.rstCode) })
+        })
+      })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const url = `http://127.0.0.1:${server.address().port}`
+      const client = new Client(url, { allowH2: true, useH2c: true })
+      t.after(() => client.destroy())
+      await assert.rejects(send(client, bodyOf(begun), url))
+      assert.equal(await closed, http2.constants.NGHTTP2_INTERNAL_ERROR)
+      assert.deepEqual(seen, ['ERR_HTTP2_STREAM_ERROR'])
     })
   }
 }
