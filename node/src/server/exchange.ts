@@ -229,11 +229,14 @@ export class Exchange {
   arrived (chunk: Buffer, isLast: boolean): void {
     const { listening } = this
     if (isLast) this.received = true
-    if (chunk.length > 0) {
+    try {
+      if (chunk.length === 0) return
       if (listening !== null) listening.$onData(chunk)
       else this.report(callbacks => { callbacks.$onData(chunk) })
+    } finally {
+      // Also behind a piece at which a listener has thrown.
+      if (isLast) this.report(callbacks => { callbacks.$onEnd() })
     }
-    if (isLast) this.report(callbacks => { callbacks.$onEnd() })
   }
 
   finished (trailers: string): void {

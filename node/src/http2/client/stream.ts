@@ -131,13 +131,15 @@ export class ClientHttp2Stream extends StreamOutput {
   $onBody (bytes: Buffer, isEnd: boolean): void {
     this.$touch()
     if (this.$leavesRest) return this.$owner?.$machine?.take(this.$streamId!, bytes.length)
-    if (bytes.length > 0) {
-      this.$untaken += bytes.length
-      this.$received += bytes.length
-      this.$wantsBody = this.$inContext(() => this.push(bytes))
+    this.$untaken += bytes.length
+    this.$received += bytes.length
+    try {
+      if (bytes.length > 0) this.$wantsBody = this.$inContext(() => this.push(bytes))
+    } finally {
+      // The server may go on, and the end comes, also where a listener has thrown.
       if (this.$wantsBody) this.$giveBack()
+      if (isEnd) this.$onEnd()
     }
-    if (isEnd) this.$onEnd()
   }
 
   $onTrailers (fields: string[], sensitive: string[]): void {
@@ -146,8 +148,11 @@ export class ClientHttp2Stream extends StreamOutput {
     const trailers = objectOf(fields, sensitive)
     this.$report = () => {
       this.$report = undefined
-      this.$inContext(() => { this.emit('trailers', trailers, END_HEADERS | END_STREAM, fields) })
-      this.$onEnd()
+      try {
+        this.$inContext(() => { this.emit('trailers', trailers, END_HEADERS | END_STREAM, fields) })
+      } finally {
+        this.$onEnd()
+      }
     }
     // node:http2 calls back once per frame, and every tick runs between two of them: a reader that pauses after each piece of
     // content has had it all when the trailers come. grpc-js drops messages that it gets behind the status of a failed call.

@@ -112,7 +112,13 @@ export class Intake {
   }
 
   private pass (): void {
-    while (this.held.length > 0 && this.hasRoom) this.give(this.held.shift()!)
+    try {
+      while (this.held.length > 0 && this.hasRoom) this.give(this.held.shift()!)
+    } catch (error) {
+      // A listener's: the rest comes behind it.
+      later(() => { this.pass() })
+      throw error
+    }
     this.settle()
   }
 
@@ -168,9 +174,13 @@ export class Intake {
     const bytes = chunk.length
     const { isSharing, other } = this
     this.endLater()
-    this.wants = this.push(chunk)
-    if (isSharing) this.otherWants = this.otherContext!.runInAsyncScope(() => other!.push(chunk))
-    this.take(bytes)
+    try {
+      this.wants = this.push(chunk)
+      if (isSharing) this.otherWants = this.otherContext!.runInAsyncScope(() => other!.push(chunk))
+    } finally {
+      // The peer may go on, also where a listener has thrown.
+      this.take(bytes)
+    }
   }
 
   private push (chunk: Buffer | null): boolean {

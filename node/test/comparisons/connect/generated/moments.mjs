@@ -45,6 +45,29 @@ const TEXT = { ':path': '/text' }
 const OPEN = { ':path': '/open' }
 const EARLY = { ':path': '/early' }
 const contexts = new AsyncLocalStorage()
+/** The end of a stream one of whose listeners throws, at a server of this kind. */
+const thrown = (kind, event) => async ({ connect }, t) => {
+  const { url } = await t.serve(kind, {
+    listeners: {
+      stream: one => {
+        one.on('wantTrailers', () => { one.sendTrailers({ a: 'b' }) })
+        one.respond({}, { waitForTrailers: event === 'trailers' })
+        one.end('body')
+      }
+    }
+  })
+  const log = t.log('client')
+  const session = t.open(connect, url)
+  const one = session.request()
+  one.on('data', piece => { log('data', piece) }).on('end', () => { log('end') }).once(event, () => { throw new Error(event) })
+  await closing(one)
+  log('closed with', one.rstCode)
+  session.close()
+  await closing(session)
+}
+const throwing = {}
+for (const kind of ['node', 'ours']) for (const event of ['response', 'data', 'trailers', 'end', 'close']) throwing[`a listener of ${event} that throws, ${kind}`] = thrown(kind, event)
+
 /** The contexts in which writes of a request are called back whose head waits until another request has ended. */
 const waiting = act => async ({ connect }, t) => {
   const { url } = await t.serve('node', { options: { settings: { maxConcurrentStreams: 1 } }, listeners: { stream: one => { one.on('error', () => {}); one.respond(); one.pipe(one) } } })
@@ -63,6 +86,7 @@ const waiting = act => async ({ connect }, t) => {
 }
 
 export default {
+  ...throwing,
   'a signal that is aborted already': program(async (session, log, t) => { const one = t.attempt(log, 'request', () => session.request(GET, { signal: AbortSignal.abort() })); if (one !== undefined) { one.on('error', error => { log('error', error) }); await closing(one); log(one.rstCode, one.id) } }),
   'a signal that aborts in the turn of the request': program(async (session, log) => { const controller = new AbortController(); const one = session.request(GET, { signal: controller.signal }); one.on('error', error => { log('error', error) }); controller.abort(); await closing(one); log(one.rstCode) }),
   'a signal that aborts at the response': program(async (session, log) => { const controller = new AbortController(); const one = session.request(OPEN, { signal: controller.signal }); one.on('error', error => { log('error', error) }).on('response', () => { controller.abort(new Error('own')) }); await closing(one); log(one.rstCode) }),

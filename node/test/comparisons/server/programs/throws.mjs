@@ -2,7 +2,7 @@
 // catches what is uncaught may answer the request that failed.
 import domain from 'node:domain'
 import https from 'node:https'
-import { cert, isSecure, key } from '../stage.mjs'
+import { cert, closing, isSecure, key } from '../stage.mjs'
 
 const PATHS = ['/bad', '/a', '/worse', '/b']
 const fails = path => path === '/bad' || path === '/worse'
@@ -61,7 +61,7 @@ const sorry = (log, under) => () => {
   under.current.end('sorry')
 }
 
-export default {
+const programs = {
   'requests of one session': async (http2, t) => {
     const log = t.log('server')
     const server = make(http2)
@@ -111,3 +111,60 @@ export default {
     await catching(log, sorry(log, under), () => askAll(t, port))
   }
 }
+
+/** The emitter of an event, by the form of its listener. */
+const PLACES = {
+  request: { data: 'request', end: 'request', close: 'request', finish: 'response', 'close of the response': 'response' },
+  stream: { data: 'stream', end: 'stream', trailers: 'stream', close: 'stream', wantTrailers: 'stream' }
+}
+
+/** The exchange whose listener of `event` throws is over all the same, and the next one of its session is served. */
+const thrown = (form, place, owner) => async (http2, t) => {
+  const log = t.log('server')
+  t.log('client')
+  t.log('process')
+  const event = place.split(' ')[0]
+  // In the clear: under TLS an exception may leave the bytes behind it in node's socket.
+  const server = http2.createServer()
+  const serve = (emitter, answer, path) => {
+    answer()
+    // Behind the listeners that answer, which would not be called.
+    if (path === '/throws') emitter.once(event, () => { throw new Error(place) })
+  }
+  if (form === 'request') {
+    server.on('request', (request, response) => {
+      serve(owner === 'request' ? request : response, () => { request.on('end', () => { response.end('ok') }).resume() }, request.url)
+    })
+  } else {
+    server.on('stream', (stream, head) => {
+      serve(stream, () => {
+        stream.on('error', () => {})
+        stream.respond({}, { waitForTrailers: event === 'wantTrailers' })
+        if (event === 'wantTrailers') stream.on('wantTrailers', () => { stream.sendTrailers({ a: 'b' }) })
+        stream.on('end', () => { stream.end('ok') }).resume()
+      }, head[':path'])
+    })
+  }
+  await catching(log, () => {}, async () => {
+    const session = await t.open(server)
+    const ask = async path => {
+      const stream = session.request({ ':path': path, ':method': 'POST' }, { waitForTrailers: event === 'trailers' })
+      let body = ''
+      stream.on('wantTrailers', () => { stream.sendTrailers({ x: 'y' }) })
+      stream.on('error', () => {}).on('data', piece => { body += piece })
+      await new Promise(resolve => { session.ping(resolve) })
+      const closed = new Promise(resolve => { stream.on('close', resolve) })
+      stream.end('body')
+      await closed
+      t.log('client')(path, stream.rstCode, body)
+    }
+    await ask('/throws')
+    await ask('/next')
+    session.close()
+    await closing(session)
+  })
+}
+for (const [form, places] of Object.entries(PLACES)) {
+  for (const [place, owner] of Object.entries(places)) programs[`a listener of ${place}, of a ${form}`] = thrown(form, place, owner)
+}
+export default programs
