@@ -64,7 +64,12 @@ export class ServerConnections {
     private readonly settings: () => Settings
   ) {
     this.given = new AdoptedStream(detached, (listener, stream, error) => { this.onFailedEarly(listener, stream, error) })
-    const take = (isSecured: boolean) => (stream: unknown): void => { if (stream !== this.announced) this.given.take(stream, isSecured) }
+    const take = (isSecured: boolean) => (stream: unknown): void => {
+      if (stream === this.announced) return
+      this.given.take(stream, isSecured)
+      // Listeners find the server by it, as with node:http.
+      if (options.requests === 'http' && isSecured === (offer.isSecure === true)) (stream as { server?: OwnServer }).server = server
+    }
     this.taking = take(false)
     server.on('connection', this.taking)
     if (offer.isSecure === true) server.on('secureConnection', take(true))

@@ -1,5 +1,6 @@
 // Servers of node:http in cleartext: their members and events, how connections live and end.
 import { once } from 'node:events'
+import net from 'node:net'
 import nodeHttp from 'node:http'
 import nodeHttps from 'node:https'
 import { cert, isSecure } from '../stage.mjs'
@@ -41,6 +42,15 @@ export default {
   },
   'nothing as options': async (http, t) => {
     for (const given of [undefined, null, {}]) t.attempt(t.log('server'), String(given), () => { http.createServer(given) })
+  },
+  'a socket that another server has accepted': async (http, t) => {
+    const server = http.createServer((request, response) => { response.end(String(request.socket.server === server)) })
+    server.on('connection', socket => { t.log('server')(socket.server === server, socket.server === other, socket instanceof net.Socket) })
+    const other = net.createServer(socket => { server.emit('connection', socket) })
+    other.listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    t.log('client')(await ask(other.address().port, '/'))
+    other.close()
   },
   'a connection that is kept': async (http, t) => {
     const server = http.createServer((request, response) => { response.end('ok') })
