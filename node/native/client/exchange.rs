@@ -56,9 +56,9 @@ impl ExchangeCallbacks {
     }
     /// Ends the response where the request's body goes on behind it, under the number that JavaScript has for it: the body
     /// has the last completion. False: it does not go on.
-    fn end_ahead(&mut self, completions: impl FnOnce(&Shared)) -> bool {
+    fn end_before_body(&mut self, completions: impl FnOnce(&Shared)) -> bool {
         let goes_on = match &self.upload {
-            Some((upload, false)) => upload.outlive(|| completions(&self.shared)),
+            Some((upload, false)) => upload.continue_past_response(|| completions(&self.shared)),
             _ => false,
         };
         if goes_on {
@@ -112,14 +112,14 @@ impl ExchangeListener for ExchangeCallbacks {
         let number = self.number;
         if let BodyArrival::Whole(body) = body {
             // The engine hands nothing over whole with a body while the request's flows.
-            let is_ahead = body.is_empty()
-                && self.end_ahead(|shared| {
+            let ends_before_body = body.is_empty()
+                && self.end_before_body(|shared| {
                     let entry = completion::response(number, status, 0, version, reason_length);
                     let fields = spelled(head.section(), head.fields());
                     with_text_behind(words, fields, |text| shared.complete(entry, text, &[]));
                     shared.complete(completion::ended(number), &[], &[]);
                 });
-            if is_ahead {
+            if ends_before_body {
                 return;
             }
             self.over();
@@ -146,13 +146,13 @@ impl ExchangeListener for ExchangeCallbacks {
     }
     fn end(&mut self, trailers: Option<&Fields>) {
         let entry = completion::ended(self.number);
-        let is_ahead = self.end_ahead(|shared| match trailers {
+        let ends_before_body = self.end_before_body(|shared| match trailers {
             None => shared.complete(entry, &[], &[]),
             Some(trailers) => with_text(spelled(trailers, trailers.iter()), |text| {
                 shared.complete(entry, text, &[]);
             }),
         });
-        if is_ahead {
+        if ends_before_body {
             return;
         }
         match trailers {
@@ -228,7 +228,7 @@ impl Upload {
     }
     /// Goes on behind the end of the response, where JavaScript has more of it. `completions` are those of that end, under
     /// the lock, so that the body's last one is behind them.
-    fn outlive(&self, completions: impl FnOnce()) -> bool {
+    fn continue_past_response(&self, completions: impl FnOnce()) -> bool {
         let mut state = self.lock();
         let goes_on = !(state.ended || state.failed || state.is_unread);
         if goes_on {

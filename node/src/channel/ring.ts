@@ -31,7 +31,8 @@ export class Bridge extends Submissions {
   /** By number; 0 is unused. */
   private readonly callbacks: (ExchangeCallbacks | undefined)[] = [undefined]
   private readonly free: number[] = []
-  /** Bytes of the response's body that came and were not taken, by number; of a tunnel, which has `ref` and `unref`, -Infinity. */
+  /** Bytes of the response's body that came and were not taken, by number; of a tunnel, which has `ref` and `unref`,
+   * -Infinity, and of one whose request's body goes on, Infinity. */
   private readonly unread: number[] = [0]
   private active = 0
   private readonly answers = new Map<number, (text: string) => void>()
@@ -192,7 +193,7 @@ export class Bridge extends Submissions {
       case Completion.Data:
         return this.completeData(callbacks, number, word0 & CompletionFlag.ByReference ? this.native.take(completions[at + DataWord.Body]!) : this.arena.copy(position, length))
       case Completion.Ended:
-        if ((word0 & CompletionFlag.Last) === 0) this.overAhead(number)
+        if ((word0 & CompletionFlag.Last) === 0) this.endedBeforeBody(number)
         return callbacks.onEnd(this.arena.text(position, length))
       case Completion.Interim: return this.completeInterim(callbacks, at, position, length)
       case Completion.Failed: return callbacks.onFailed(JSON.parse(this.arena.utf8(position, length)) as Failure)
@@ -250,7 +251,7 @@ export class Bridge extends Submissions {
   }
 
   /** A response is over whose request's body goes on, which holds the process by itself from here on. */
-  private overAhead (number: number): void {
+  private endedBeforeBody (number: number): void {
     this.over(number)
     this.unread[number] = Infinity
   }

@@ -230,9 +230,8 @@ export class Exchange {
     const { listening } = this
     if (isLast) this.received = true
     try {
-      if (chunk.length === 0) return
-      if (listening !== null) listening.$onData(chunk)
-      else this.report(callbacks => { callbacks.$onData(chunk) })
+      if (chunk.length > 0 && listening !== null) listening.$onData(chunk)
+      else if (chunk.length > 0) this.report(callbacks => { callbacks.$onData(chunk) })
     } finally {
       // Also behind a piece at which a listener has thrown.
       if (isLast) this.report(callbacks => { callbacks.$onEnd() })

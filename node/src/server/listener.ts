@@ -105,7 +105,7 @@ export class Listener {
       openTo(options.path, readableAll, writableAll)
       this.file = fileAt(options.path)
     }
-    this.weigh()
+    this.updateHold()
   }
 
   /** Connections over TCP from now on have these limits, timeouts, windows and settings. */
@@ -172,7 +172,7 @@ export class Listener {
       throw errorOf(failure as Failure, false)
     }
     this.isClosing = true
-    this.weigh()
+    this.updateHold()
     this.leave()
   }
 
@@ -283,12 +283,12 @@ export class Listener {
   /** Whether it keeps the process alive; it does from `listen` to its end. */
   ref (): void {
     this.wantsHold = true
-    this.weigh()
+    this.updateHold()
   }
 
   unref (): void {
     this.wantsHold = false
-    this.weigh()
+    this.updateHold()
   }
 
   /** Whether this connection keeps the process alive where the server does not. */
@@ -296,11 +296,11 @@ export class Listener {
     if (!this.connectionsHold || connection.isHeld === holds || !this.connections.has(connection)) return
     connection.isHeld = holds
     this.held += holds ? 1 : -1
-    this.weigh()
+    this.updateHold()
   }
 
   /** Holds the process as long as one of its reasons does. */
-  private weigh (): void {
+  private updateHold (): void {
     const holds = this.number !== 0 && (this.wantsHold || this.isClosing || this.held > 0)
     if (holds === this.isHolding) return
     this.isHolding = holds
@@ -363,7 +363,7 @@ export class Listener {
     // The engine has removed it; another file may have its inode by now.
     this.file = undefined
     this.leave()
-    this.weigh()
+    this.updateHold()
     if (!this.bridge.bridge.hasEnded) this.bridge.bridge.ask('stop', { server: number })
     this.callbacks.onClosed?.()
     this.reportReplaced(false)

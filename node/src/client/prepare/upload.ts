@@ -146,7 +146,7 @@ export class Upload {
     if (this.isWhole) return
     this.isWhole = true
     this.bridge.end(this.sender.number)
-    this.weigh()
+    this.updateHold()
     this.sender.onAllSent()
   }
 
@@ -158,7 +158,7 @@ export class Upload {
       const piece = chunk.subarray(at, at + PIECE_BYTES_MAX)
       this.ahead += piece.length
       this.bridge.piece(this.sender.number, piece)
-      this.weigh()
+      this.updateHold()
       this.sender.onSent(piece.length === length ? given : piece)
       while (this.ahead > AHEAD_BYTES_MAX && !this.stopped) {
         await new Promise<void>(resolve => { this.wake = resolve })
@@ -169,7 +169,7 @@ export class Upload {
   /** The connection took `bytes`. */
   onRoom (bytes: number): void {
     this.ahead -= bytes
-    this.weigh()
+    this.updateHold()
     this.rouse()
   }
 
@@ -186,7 +186,7 @@ export class Upload {
     }
     this.stopped = true
     this.behind.delete(this)
-    this.weigh()
+    this.updateHold()
     this.onHead()
     this.rouse()
     if (this.isWhole && error === undefined) this.timer = setTimeout(() => { this.endSource() }, SOURCE_END_MS_MAX).unref()
@@ -199,7 +199,7 @@ export class Upload {
     this.isBehind = true
     this.behind.add(this)
     this.onHead()
-    this.weigh()
+    this.updateHold()
   }
 
   /** Ends a body that goes on behind its response. */
@@ -209,7 +209,7 @@ export class Upload {
   }
 
   /** Behind its response it holds the process while the peer is what it waits for. */
-  private weigh (): void {
+  private updateHold (): void {
     const holds = this.isBehind && !this.stopped && (this.isWhole || this.ahead > 0)
     if (holds === this.isHolding) return
     this.isHolding = holds
