@@ -102,6 +102,42 @@ for (const [name, own, options] of [['h2', {}, {}], ['h3', { http3: true }, { ht
 const UPGRADED = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: own\r\n\r\n'
 const SIZES = [1, 1000, 100_000]
 
+/** Servers by version, which send all with their answer to an upgrade, and end. */
+const SEND_ALL = {
+  async 'HTTP/1.1' (t) {
+    const server = net.createServer({ allowHalfOpen: true }, socket => {
+      t.after(() => { socket.destroy() })
+      socket.on('error', () => {}).once('data', () => { socket.end(`${UPGRADED}all of it`) })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => { server.close() })
+    return [`http://127.0.0.1:${server.address().port}`, { protocol: 'own' }]
+  },
+  async 'HTTP/2' (t) {
+    const url = await raw(t, stream => {
+      const bytes = [h2Frame(HEADERS, END_HEADERS, stream, Buffer.from([0x88])), h2Frame(DATA, END, stream, Buffer.from('all of it'))]
+      return [Buffer.concat(bytes), Buffer.alloc(0)]
+    })
+    return [url, { protocol: 'websocket', headers: KEY }]
+  }
+}
+
+for (const [version, start] of Object.entries(SEND_ALL)) {
+  test(`what a server of ${version} sends with its answer to an upgrade and its end is received although the client writes at once`, { timeout: 60_000 }, async t => {
+    const [url, upgrade] = await start(t)
+    const client = new Client(url, { useH2c: version === 'HTTP/2' })
+    t.after(() => client.destroy())
+    for (const write of [socket => { socket.write('early') }, socket => { socket.end('early') }, socket => { socket.cork(); socket.write('early'); socket.write('more'); socket.uncork() }]) {
+      const { socket } = await client.upgrade({ path: '/', ...upgrade })
+      write(socket)
+      const pieces = []
+      for await (const piece of socket) pieces.push(piece)
+      assert.equal(Buffer.concat(pieces).toString(), 'all of it')
+    }
+  })
+}
+
 test('what a client writes to an upgraded connection before it destroys it arrives, and then an end', { timeout: 60_000 }, async t => {
   let over
   const server = net.createServer({ allowHalfOpen: true }, socket => {
