@@ -355,6 +355,7 @@ test('data: and blob: URLs are fetched without a network, and schemes that are u
   assert.equal(await (await fetch(url)).text(), '0123456789')
   const part = await fetch(url, { headers: { range: 'bytes=2-4' } })
   assert.deepEqual([part.status, part.headers.get('content-range'), await part.text()], [206, 'bytes 2-4/10', '234'])
+  for (const one of [`${url}?query`, `${url}?`, `${url}/path`]) await assert.rejects(fetch(one), failed(), one)
   URL.revokeObjectURL(url)
   for (const one of [url, 'about:blank', 'file:///etc/hosts', 'unknown:x', 'data:no comma', 'http://localhost:1/', 'http://localhost:25/']) {
     await assert.rejects(fetch(one), failed(), one)

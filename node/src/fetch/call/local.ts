@@ -31,7 +31,8 @@ export function localResponse (url: ParsedUrl, method: string, range: string | n
 }
 
 function blobResponse (url: ParsedUrl, method: string, range: string | null): ResponseParts {
-  const blob = resolveObjectURL(url.bare) as Blob | undefined
+  // The store of Node.js passes over a query (https://w3c.github.io/FileAPI/#blob-url-resolve: the whole URL is the key).
+  const blob = url.bare.includes('?') ? undefined : resolveObjectURL(url.bare) as Blob | undefined
   if (method !== 'GET' || blob === undefined) throw new Error('invalid method')
   const { size, type } = blob
   if (range === null) {
