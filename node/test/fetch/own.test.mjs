@@ -640,3 +640,21 @@ test('a percent sign at the end of a data URL stands for itself', async () => {
   for (const text of ['%', 'a%', 'a%4', 'a%zz']) assert.equal(await (await fetch(`data:,${text}`)).text(), text)
   for (const text of ['YQ%', 'YQ=%3']) await assert.rejects(fetch(`data:;base64,${text}`), ({ cause }) => cause.message === 'failed to fetch the data URL')
 })
+
+test('the list of parameters of a part ends where it says nothing more, and a name in the extended form goes first, as with undici', async () => {
+  const parsed = async (Response, parameters) => {
+    const body = `--x\r\nContent-Disposition: form-data${parameters}\r\n\r\nv\r\n--x--\r\n`
+    const form = await new Response(body, { headers: { 'content-type': 'multipart/form-data; boundary=x' } }).formData()
+    return [...form].map(([name, value]) => typeof value === 'string' ? [name] : [name, value.name])
+  }
+  const expected = {
+    '; name="a";': ['a'], '; name="a"; ': ['a'], '; name=a;': ['a'], '; name="a"; b': ['a'], '; name="a" b': ['a'], '; name="a"; filename': ['a'], '; name="a"; filename="f";': ['a', 'f'],
+    '; name="a"; filename="f"; filename*=utf-8\'\'g': ['a', 'g'], '; name="a"; filename*=utf-8\'\'g; filename="f"': ['a', 'g'], '; name="a"; name*=utf-8\'\'%C3%A9': ['é']
+  }
+  for (const [parameters, entry] of Object.entries(expected)) {
+    for (const own of [undici7.Response, Response]) assert.deepEqual(await parsed(own, parameters), [entry], parameters)
+  }
+  for (const parameters of ['; name="a', '; name="a"; filename="f', ';', '; filename="f"', '; name', '; name="a\\"b"', '; name="a","b"', '; name="a"\nX: y']) {
+    for (const own of [undici7.Response, Response]) await assert.rejects(parsed(own, parameters), { name: 'TypeError' }, parameters)
+  }
+})

@@ -115,24 +115,35 @@ function headOf (bytes: Buffer, from: number): PartHead {
   }
 }
 
-/** `form-data; name="..."; filename="..."`; the names are UTF-8, with line ends and quotes escaped by percent signs. */
+/** `form-data; name="..."; filename="..."`; the names are UTF-8, with line ends and quotes escaped by percent signs. What is no parameter
+ * ends the list: senders leave a semicolon there. */
 function disposition (value: string): { name: string; filename: string | null } {
   if (!/^form-data[\t ]*(?:;|$)/i.test(value)) throw broken('the content-disposition of a part is not form-data')
   let name: string | null = null
   let filename: string | null = null
+  /** A name in the extended form, which goes before one in the other (RFC 6266 section 4.3). */
+  let extended: string | null = null
   const parameter = /;[\t ]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[\t ]*=[\t ]*(?:"([^"]*)"|([^;"]*))[\t ]*/gy
-  parameter.lastIndex = value.indexOf(';') === -1 ? value.length : value.indexOf(';')
-  while (parameter.lastIndex < value.length) {
+  let at = value.indexOf(';')
+  while (at !== -1 && at < value.length) {
+    parameter.lastIndex = at
     const found = parameter.exec(value)
-    if (found === null) throw broken('the content-disposition of a part is malformed')
+    if (found === null) {
+      if (/["\r\n]/.test(value.slice(at))) throw broken('the content-disposition of a part is malformed')
+      break
+    }
+    at = parameter.lastIndex
     const [, key, quoted, bare] = found as unknown as [string, string, string | undefined, string | undefined]
     const text = Buffer.from(quoted ?? bare!.trimEnd(), 'latin1').toString('utf8').replace(/%0A/gi, '\n').replace(/%0D/gi, '\r').replace(/%22/g, '"')
-    if (key.toLowerCase() === 'name') name = text
-    else if (key.toLowerCase() === 'filename') filename = text
-    else if (key.toLowerCase() === 'filename*') filename = extendedName(quoted ?? bare!)
+    switch (key.toLowerCase()) {
+      case 'name': name = text; break
+      case 'name*': name = extendedName(quoted ?? bare!); break
+      case 'filename': filename = text; break
+      case 'filename*': extended = extendedName(quoted ?? bare!); break
+    }
   }
   if (name === null) throw broken('the content-disposition of a part has no name')
-  return { name, filename }
+  return { name, filename: extended ?? filename }
 }
 
 /** RFC 8187: `UTF-8''` and what is escaped by percent signs. */
