@@ -32,7 +32,8 @@ function isLoopback (origin: string): boolean {
   return judged.isLoopback
 }
 
-/** Fields by which a program does its own caching. */
+/** Fields by which a program does its own caching: it asks the server, and no cache on the way
+ * (https://fetch.spec.whatwg.org/#concept-http-network-or-cache-fetch, "if httpRequest's cache mode is default"). */
 const CONDITIONAL = ['if-modified-since', 'if-none-match', 'if-unmodified-since', 'if-match', 'if-range']
 
 export interface RequestFacts {
@@ -92,9 +93,8 @@ function flatFor ({ list, settings, referrer, origin }: RequestFacts, length: nu
   if (origin !== null) add('origin', origin)
   if (isTrusted) add('sec-fetch-mode', settings.mode)
   add('user-agent', 'node')
-  const { cache } = settings
-  const isConditional = CONDITIONAL.some(name => names.has(name))
-  if (cache === 'no-cache' && !isConditional) add('cache-control', 'max-age=0')
+  const cache = settings.cache === 'default' && CONDITIONAL.some(name => names.has(name)) ? 'no-store' : settings.cache
+  if (cache === 'no-cache') add('cache-control', 'max-age=0')
   if (cache === 'no-store' || cache === 'reload') {
     add('pragma', 'no-cache')
     add('cache-control', 'no-cache')
