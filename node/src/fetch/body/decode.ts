@@ -87,8 +87,12 @@ export class Decoded implements ByteSource {
   private aborted: { reason: unknown } | null = null
   /** Its reader has all of it, or its error, or wants no more. */
   isDone = false
+  /** Bytes that its reader has. */
+  decoded = 0
   /** Called when its reader has all of it. */
   onDone: (() => void) | null = null
+  /** Called when nothing more of it is decoded. */
+  onDecoded: (() => void) | null = null
   /** Called when it is aborted. Its end is known by the next read alone. */
   onSpent: (() => void) | null = null
 
@@ -100,6 +104,7 @@ export class Decoded implements ByteSource {
     const piece = await this.read()
     if (this.aborted !== null) throw this.aborted.reason
     if (piece === null) this.done()
+    else this.decoded += piece.length
     return piece
   }
 
@@ -117,9 +122,10 @@ export class Decoded implements ByteSource {
 
   private done (): void {
     this.isDone = true
-    const { onDone } = this
-    this.onDone = null
+    const { onDone, onDecoded } = this
+    this.onDone = this.onDecoded = null
     onDone?.()
+    onDecoded?.()
   }
 
   /** An aborted body gives its reader nothing more, whether all of it has come or not. */

@@ -77,6 +77,11 @@ export class Fetching implements Receiver {
   private hop: Hop | null = null
   /** The bytes of the response as they are read, where they do not come whole or a signal may take them. */
   private unread: Abortable | null = null
+  /** The body of the response, where it has codings that are undone. */
+  private decoded: Decoded | null = null
+  /** Whether the caller has the response, and whether it is among the resource timings. */
+  private isGiven = false
+  private isReported = false
   private upload: FetchUpload | null = null
   /** Settle the promise of the call; null: it has settled. The promise holds the response, whose body must not be reachable from here:
    * the registry of bodies that are dropped holds the hop, and with it this. */
@@ -202,10 +207,26 @@ export class Fetching implements Receiver {
     this.fail(isAbort ? Object.assign(new DOMException('Request was cancelled.'), { cause: error }) : error)
   }
 
-  onOver (hop: Hop, isWhole: boolean): void {
+  onOver (hop: Hop): void {
     if (hop !== this.hop) return
-    if (isWhole) this.timing.mark(this.request.target.href, hop.received)
+    this.timing.onEnd()
+    this.report()
     if (this.promise === null) this.loosen()
+  }
+
+  /** Puts the response among the resource timings once nothing more of it comes, also where it was cut, and its codings are undone. */
+  private report (): void {
+    const { hop, decoded } = this
+    if (!this.isGiven || this.isReported || hop?.hasEnded !== true || decoded?.isDone === false) return
+    this.isReported = true
+    this.timing.mark(this.request.target.href, hop.received, decoded?.decoded ?? hop.received)
+  }
+
+  /** A body whose codings are undone as it is read. */
+  private decode (source: Bytes | ByteQueue, codings: string[]): Decoded {
+    this.decoded = new Decoded(source, codings)
+    this.decoded.onDecoded = () => { this.report() }
+    return this.decoded
   }
 
   /** All of the response is here. A signal that aborts still takes from its reader what was not read; the signal may live as long as
@@ -240,11 +261,11 @@ export class Fetching implements Receiver {
   private bodyOf (hop: Hop, whole: Buffer | null | undefined, codings: string[]): Body {
     if (whole !== undefined && this.request.followed === null) {
       const bytes = whole ?? NO_BYTES
-      return new Body(codings.length === 0 ? bytes : new Decoded(new Bytes(bytes), codings))
+      return new Body(codings.length === 0 ? bytes : this.decode(new Bytes(bytes), codings))
     }
     const { queue } = hop
     if (whole != null) queue.push(whole, false)
-    const source = codings.length === 0 ? queue : new Decoded(queue, codings)
+    const source = codings.length === 0 ? queue : this.decode(queue, codings)
     this.unread = source
     const body = new Body(source)
     watchUnread(body, queue)
@@ -275,7 +296,9 @@ export class Fetching implements Receiver {
     const { hop, promise } = this
     if (promise === null) return
     this.promise = null
+    this.isGiven = true
     if (hop === null || hop.hasEnded) this.loosen()
+    this.report()
     const isOpaque = this.isCrossOrigin && this.request.settings.mode === 'no-cors'
     promise.resolve(responseOver(isOpaque ? opaque(parts) : parts))
   }

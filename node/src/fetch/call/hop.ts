@@ -23,8 +23,8 @@ export interface Receiver {
   onHead: (hop: Hop, status: number, reason: string, list: HeaderList, whole: Buffer | null | undefined) => void
   /** It failed before its head came. */
   onFailed: (hop: Hop, error: unknown) => void
-  /** It is over; `isWhole`: all of the response has come. */
-  onOver: (hop: Hop, isWhole: boolean) => void
+  /** It is over: all of the response has come, or the rest does not come. */
+  onOver: (hop: Hop) => void
 }
 
 /** The direct path of this package's dispatchers; a symbol, so that a Proxy of `compose` has it too. */
@@ -235,7 +235,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
     this.isOver = true
     this.upload?.stop(error)
     this.owner?.onOver(this)
-    this.receiver.onOver(this, error === undefined)
+    this.receiver.onOver(this)
   }
 }
 
@@ -273,13 +273,13 @@ class DispatchedHop extends Hop {
     onResponseEnd: (controller: Controller): void => {
       if (this.isOver) return
       this.isOver = true
-      this.receiver.onOver(this, true)
+      this.receiver.onOver(this)
       this.endedWith(new HeaderList(lowerFieldsOf(controller.rawTrailers ?? [])))
     },
     onResponseError: (_: unknown, error: Error): void => {
       if (this.isOver) return
       this.isOver = true
-      this.receiver.onOver(this, false)
+      this.receiver.onOver(this)
       if (this.hasHead) this.failedWith(terminated(error))
       else this.receiver.onFailed(this, error)
     }
@@ -296,7 +296,7 @@ class DispatchedHop extends Hop {
     this.isOver = true
     this.aborted = { reason }
     this.controller?.abort(reason as Error)
-    this.receiver.onOver(this, false)
+    this.receiver.onOver(this)
     this.abortedWith(reason)
   }
 }

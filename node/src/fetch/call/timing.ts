@@ -12,6 +12,7 @@ export class Timing {
   private redirected = 0
   private sent = 0
   private answered = 0
+  private ended = 0
   private status = 0
 
   onSend (): void { this.sent = performance.now() }
@@ -22,22 +23,34 @@ export class Timing {
     this.status = status
   }
 
-  /** Marks the end of the response: `bytes` of content have come. */
-  mark (url: string, bytes: number): void {
+  /** Nothing more of the response comes. */
+  onEnd (): void { this.ended = performance.now() }
+
+  /** Marks a response: `bytes` of content have come, which made `decoded` of its reader's. */
+  mark (url: string, bytes: number, decoded: number): void {
     if (mark === undefined) return
+    const requested = this.redirected || this.started
     const timing = {
       startTime: this.started,
       redirectStartTime: this.redirected === 0 ? 0 : this.started,
       redirectEndTime: this.redirected,
-      postRedirectStartTime: this.redirected || this.started,
+      postRedirectStartTime: requested,
       finalServiceWorkerStartTime: 0,
       finalNetworkRequestStartTime: this.sent,
       finalNetworkResponseStartTime: this.answered,
-      endTime: performance.now(),
+      endTime: this.ended,
       encodedBodySize: bytes,
-      decodedBodySize: bytes,
-      finalConnectionTimingInfo: null
+      decodedBodySize: decoded,
+      // As of a connection that was there before (https://fetch.spec.whatwg.org/#clamp-and-coarsen-connection-timing-info).
+      finalConnectionTimingInfo: {
+        domainLookupStartTime: requested,
+        domainLookupEndTime: requested,
+        connectionStartTime: requested,
+        connectionEndTime: requested,
+        secureConnectionStartTime: requested,
+        ALPNNegotiatedProtocol: undefined
+      }
     }
-    mark(timing, url, 'fetch', globalThis, '', { encodedSize: bytes, decodedSize: bytes }, this.status, '')
+    mark(timing, url, 'fetch', globalThis, '', { encodedSize: bytes, decodedSize: decoded }, this.status, '')
   }
 }
