@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
+import http2 from 'node:http2'
 import net from 'node:net'
 import test from 'node:test'
 import tls from 'node:tls'
@@ -69,6 +70,56 @@ for (const refusal of ['HTTP/1.1 401 Unauthorized\r\n\r\n', 'HTTP/1.1 401 Unauth
     for await (const piece of response) body += piece
     assert.equal(body, refusal.split('\r\n\r\n')[1])
     assert.equal(response.complete, true)
+  })
+}
+
+for (const [refusal, body] of [['HTTP/1.1 401 Unauthorized\r\n\r\n', ''], ['HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\nwho are you?', 'who are you?']]) {
+  test(`a refusal of an extended CONNECT of HTTP/2 behind which the socket is destroyed is whole for its client: ${JSON.stringify(refusal)}`, async t => {
+    const server = createServer({ settings: { enableConnectProtocol: true } })
+    server.on('upgrade', (request, socket) => {
+      socket.write(refusal)
+      socket.destroy()
+    })
+    t.after(() => { server.close() })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const session = http2.connect(`http://127.0.0.1:${server.address().port}`)
+    t.after(() => { session.destroy() })
+    await once(session, 'remoteSettings')
+    const asked = session.request({ ':method': 'CONNECT', ':protocol': 'websocket', ':path': '/', ':scheme': 'http', ':authority': 'a' })
+    const got = []
+    asked.on('response', head => { got.push(head[':status']) })
+    asked.setEncoding('utf8')
+    let text = ''
+    asked.on('data', piece => { text += piece })
+    await once(asked, 'end')
+    assert.deepEqual([...got, text], [401, body])
+  })
+}
+
+/** Requests of HTTP/1.1 that are refused without a listener of requests, with the options of their server. */
+const UNSERVED = {
+  'whose head is as long as none may be': [{ maxHeaderSize: 1024 }, `GET / HTTP/1.1\r\nhost: a\r\nx-a: ${'a'.repeat(1024)}\r\n\r\n`],
+  'whose body does not come in time': [{ requestTimeout: 200, headersTimeout: 100, connectionsCheckingInterval: 50 }, 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n']
+}
+
+for (const [what, [options, text]] of Object.entries(UNSERVED)) {
+  test(`a listener of clientError answers a request ${what} although it destroys the socket in the same turn`, async t => {
+    const server = createServer({ requests: 'http', ...options }, () => {})
+    server.on('clientError', (error, socket) => {
+      socket.write('HTTP/1.1 418 Not Served\r\nContent-Length: 2\r\n\r\nno')
+      socket.destroy(error)
+    })
+    t.after(() => { server.close() })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = net.connect(server.address().port, '127.0.0.1')
+    t.after(() => { client.destroy() })
+    client.setEncoding('latin1').write(text)
+    let got = ''
+    client.on('data', piece => { got += piece })
+    await once(client, 'end')
+    assert.deepEqual([got.split('\r\n')[0], got.slice(-2)], ['HTTP/1.1 418 Not Served', 'no'])
   })
 }
 

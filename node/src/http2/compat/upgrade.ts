@@ -130,6 +130,11 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   /** As on one of the system what was written leaves, and an end follows it. */
   leave (): void {
     const { exchange } = this
+    if (this.refusal !== null && !exchange.headSent) {
+      // It waits here for its end, so that it has a length.
+      this.finish(() => {})
+      return exchange.decline()
+    }
     const leaves = exchange.version >= HttpVersion.Http2 || this.endsConnection
     if (!leaves || !exchange.headSent || exchange.done || exchange.closed) return exchange.reset(CANCEL)
     exchange.end()
