@@ -128,6 +128,17 @@ export class Intake {
     for (const chunk of this.held.takeAll()) this.take(chunk.length)
   }
 
+  /** Leaves what is held, and the end where all has come, with `reader`, which is destroyed next: what came can still be read from it. */
+  leaveWith (reader: Readable): void {
+    const held = this.held.takeAll()
+    if (held.length === 0) return
+    for (const chunk of held) {
+      this.take(chunk.length)
+      reader.push(chunk)
+    }
+    if (this.isWhole) reader.push(null)
+  }
+
   /** Credits what is held, which stays readable: all has come, and the exchange is to end before it is read. */
   release (): void {
     if (this.isReleased) return

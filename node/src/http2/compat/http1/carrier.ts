@@ -387,16 +387,22 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
 
   /** The socket is about to emit `close`: as with node, requests that it leaves unanswered end before. */
   abandon (): void {
-    if (!this.endsLater) return void this.request.destroy(this.exchange.withTimeline(aborted()))
+    if (!this.endsLater) return this.cut(this.exchange.withTimeline(aborted()))
     this.giveEnd()
     later(() => { this.abandon() })
   }
 
+  /** Ends the request. As with node, where it has what came in its buffer, that can be read from it although it is destroyed. */
+  private cut (error: Error | undefined): void {
+    if (!this.request.destroyed) this.intake.leaveWith(this.request)
+    this.request.destroy(error)
+  }
+
   /** The request, or its response, is not whole. */
   private fail (error: Error | undefined): void {
-    this.intake.drop()
     // As with node, where an answered request without a reader is left alone.
-    if (!this.request._dumped) this.request.destroy(error)
+    if (!this.request._dumped) this.cut(error)
+    this.intake.drop()
     // One that was detached has no connection to end with.
     if (this.raw === undefined || this.response.socket !== null) reportClosed(this.response)
   }
