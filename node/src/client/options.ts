@@ -176,12 +176,16 @@ export interface Checked {
   isProxied: boolean
   /** `http` requests go to a proxy in absolute form. */
   forwards: boolean
-  /** Certificates of origins are not verified, and only the environment says so: the first use is warned of. */
-  isInsecureByEnvironment: boolean
+  /** Whether the environment says if certificates of origins are verified. */
+  isVerifiedByEnvironment: boolean
+  /** Whether it says so of proxies' certificates. */
+  isProxyVerifiedByEnvironment: boolean
 }
 
 /** The way that is not directly to the origin: settings of the engine's, and TLS with origins. */
 export interface Way {
   settings: Record<string, unknown>
   connect: ConnectOptions
+  /** Whether the environment says if certificates of proxies are verified. */
+  isVerifiedByEnvironment: boolean
 }

@@ -94,14 +94,21 @@ function inPfx ({ pfx, passphrase }: TlsOptions): PfxContent | undefined {
   }
 }
 
-/** As the engine takes it. */
+/** As the engine takes it. The environment is read each time that the engine is given it. */
 export function tls (connect: TlsOptions): Record<string, unknown> {
   checkPolicy(connect)
+  const { rejectUnauthorized } = connect
   const own = inPfx(connect) ?? { cert: pem('cert', connect.cert).join('\n') || undefined, key: keyOf(connect), roots: [] }
-  const insecure = connect.rejectUnauthorized === false || isInsecureByEnvironment(connect)
   // An empty text is none, as with node:tls; an empty list is one.
   const onlyGiven = connect.ca != null && connect.ca !== ''
-  return { ca: [...onlyGiven ? pem('ca', connect.ca) : extraCa(), ...own.roots], onlyGiven, cert: own.cert, key: own.key, insecure, onlyVersion: onlyVersion(connect) }
+  return {
+    ca: [...onlyGiven ? pem('ca', connect.ca) : extraCa(), ...own.roots],
+    onlyGiven,
+    cert: own.cert,
+    key: own.key,
+    get insecure () { return rejectUnauthorized === undefined ? isEnvironmentInsecure() : rejectUnauthorized === false },
+    onlyVersion: onlyVersion(connect)
+  }
 }
 
 function keyOf ({ key, passphrase }: TlsOptions): string | undefined {
@@ -109,10 +116,8 @@ function keyOf ({ key, passphrase }: TlsOptions): string | undefined {
   return first === undefined || passphrase == null ? first : opened(first, passphrase)
 }
 
-/** Whether certificates are not verified because the environment says so, as for Node.js itself. */
-export function isInsecureByEnvironment (connect: TlsOptions): boolean {
-  return connect.rejectUnauthorized === undefined && process.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0'
-}
+/** Whether the environment says that certificates are not verified where no option speaks of it, as for Node.js itself. */
+export function isEnvironmentInsecure (): boolean { return process.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0' }
 
 let hasWarned = false
 

@@ -83,7 +83,7 @@ export abstract class Dispatcher extends EventEmitter {
   get stats (): Stats {
     const state = this[kState]
     if (state.delegate !== null) return withHidden({ ...state.delegate.stats }, NO_STATS)
-    const stats = state.destroyed ? NO_STATS : state.ask('stats', { client: state.client }) as Stats
+    const stats = state.destroyed ? NO_STATS : state.ask('stats', { client: state.number }) as Stats
     if (this.origin !== null) return withHidden(counted(stats.origins, state.underWay(this.origin.origin), state.checked.isClient, state.connectionsFor(this.origin.origin)), stats)
     const each: Record<string, PoolStats> = {}
     for (const origin of [...stats.origins.map(one => one.origin), ...state.askedOrigins]) {
@@ -104,7 +104,7 @@ export abstract class Dispatcher extends EventEmitter {
   metrics (): string {
     const state = this[kState]
     if (state.delegate !== null) throw new NotSupportedError('a dispatcher with the option factory counts nothing itself: call metrics() of those that it makes')
-    return state.destroyed ? NO_METRICS : state.ask('metrics', { client: state.client }) as string
+    return state.destroyed ? NO_METRICS : state.ask('metrics', { client: state.number }) as string
   }
 
   /**

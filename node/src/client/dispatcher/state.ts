@@ -18,7 +18,7 @@ import { Open } from '../../open'
 import type { Checked } from '../options'
 import { originOf } from '../options/url'
 import { theBridge, type Bridge, type Failure } from '../../channel/ring'
-import { warnOfEnvironment } from '../tls'
+import { isEnvironmentInsecure, warnOfEnvironment } from '../tls'
 import { dispatcherOf, type Mocks } from './mocks'
 
 /** The dispatcher's own; a symbol, because `compose` returns a Proxy and users enumerate. */
@@ -32,7 +32,12 @@ const TARGETS_KEPT = 256
 
 export class State {
   readonly bridge: Bridge
-  readonly client: number
+  /** The engine's number of it. */
+  number: number
+  /** Nothing has been asked of the engine yet but to check the settings. */
+  private isFresh = true
+  /** Whether the environment said that certificates are not verified, when the engine got the settings. */
+  private isInsecure = isEnvironmentInsecure()
   private readonly targets = new Map<string, Target>()
   private origins = new Set<string>()
   /** The number of targets beyond which those are looked for that nothing uses any more. */
@@ -68,14 +73,36 @@ export class State {
 
   constructor (readonly dispatcher: OwningDispatcher, readonly checked: Checked) {
     this.bridge = theBridge(checked.place)
-    this.client = this.ask('client', checked.settings) as number
+    this.number = this.ask('client', checked.settings) as number
     const localAddress = checked.settings['localAddress'] as string | undefined
     const { connector, isClient, lookup } = checked
     const dialer = connector === null ? null : new Dialer(this.bridge, connector.connect, connector.extras, connector.h2c, this)
     this.connections = new Connections(this.bridge, this, isClient, connector?.extras.localAddress ?? localAddress ?? null, lookup, dialer)
-    this.bridge.listen(this.client, this.connections)
+    this.bridge.listen(this.number, this.connections)
+  }
+
+  /** The engine's number of it, for what opens connections, which is when the environment counts: a program may set it behind its imports, which
+   * make dispatchers. */
+  get client (): number {
+    if (this.isFresh) this.begin()
+    return this.number
+  }
+
+  private begin (): void {
+    const { isProxyVerifiedByEnvironment, isVerifiedByEnvironment, settings } = this.checked
+    const isInsecure = isEnvironmentInsecure()
+    this.isFresh = false
+    if (isInsecure !== this.isInsecure && (isVerifiedByEnvironment || isProxyVerifiedByEnvironment)) {
+      const before = this.number
+      this.number = this.ask('client', settings) as number
+      this.bridge.unlisten(before, this.connections)
+      this.bridge.listen(this.number, this.connections)
+      this.bridge.ask('shutDown', { client: before })
+    }
+    this.isInsecure = isInsecure
+    if (isInsecure && isProxyVerifiedByEnvironment) warnOfEnvironment()
     // Certificates are large, and the engine has them now.
-    delete checked.settings['tls']
+    delete settings['tls']
   }
 
   get isDestroyed (): boolean { return this.destroyed || this.isLetGo }
@@ -226,10 +253,11 @@ export class State {
       this.connections.refuse(url, error)
       throw error
     }
-    if (protocol === 'https:' && this.checked.isInsecureByEnvironment) warnOfEnvironment()
+    const { client } = this
+    if (protocol === 'https:' && this.isInsecure && this.checked.isVerifiedByEnvironment) warnOfEnvironment()
     const serverName = servername === null ? undefined : servername
     const protocols = isH1 ? 'h1' : undefined
-    const asked = { client: this.client, url: origin, serverName, protocols, isDirect }
+    const asked = { client, url: origin, serverName, protocols, isDirect }
     const { number, isProxied } = this.ask('origin', asked) as { number: number; isProxied: boolean }
     const isForwarded = isProxied && origin.startsWith('http:') && this.checked.forwards
     const target = { number, origin, count: 0, authority: host, declinesWebSocket: false, lacksHttp1: false, isForwarded, load: this.load(url) }
@@ -332,7 +360,7 @@ export class State {
     this.endUploads(why, ends !== null)
     // Requests that are given up are not sent any more, also on connections that are held for their listeners.
     this.bridge.flush()
-    this.bridge.ask('shutDown', { client: this.client })
+    this.bridge.ask('shutDown', { client: this.number })
     this.destroyed = true
     this.onDestroyed ??= []
     for (const mock of this.mocks?.values() ?? []) void dispatcherOf(mock).close()
@@ -342,7 +370,7 @@ export class State {
       fail(ends?.onConnections())
       behindTurns(this.checked.isClient ? OWN_TURNS : OWN_TURNS + TURNS_OF_CLIENTS, () => { this.report() })
     }
-    this.connections.end(onClosed, onLast, () => { this.bridge.unlisten(this.client, this.connections) })
+    this.connections.end(onClosed, onLast, () => { this.bridge.unlisten(this.number, this.connections) })
   }
 
   /** Ends uploads behind their responses: those of streams, as with undici where its dispatcher closes, and `all` where it is destroyed. */

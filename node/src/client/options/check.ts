@@ -6,7 +6,7 @@ import { maxHeaderSize } from 'node:http'
 import { placeOf } from '../../channel/place'
 import { warnOfSlips } from '../../errors/near'
 import { CONNECT_OPTIONS, OPTIONS, type Checked, type ConnectOptions, type Lookup, type Options, type Way } from '../options'
-import { isInsecureByEnvironment, tls } from '../tls'
+import { tls } from '../tls'
 import { addressOf, atOnce, attemptDelay, copied, depthOf, engineOf, timeOrNever, maxOriginsOf, number, pathOf, positive, probeAfter, refuse, time, whole, TIME_MS_MAX } from './values'
 
 /** Silence before the kernel asks, as undici has it. */
@@ -170,7 +170,8 @@ export function check (given: Options, isClient: boolean, way?: Way): Checked {
     eventSource: options.eventSource ?? {},
     isProxied: way !== undefined,
     forwards: forwards(way, settings.protocols),
-    isInsecureByEnvironment: isInsecureByEnvironment(connect)
+    isVerifiedByEnvironment: connector === null && connect.rejectUnauthorized === undefined,
+    isProxyVerifiedByEnvironment: way?.isVerifiedByEnvironment === true
   }
 }
 

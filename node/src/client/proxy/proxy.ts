@@ -8,7 +8,7 @@ import { Bypass } from './bypass'
 import { ThroughProxy } from './proxy_factory'
 import { kState } from '../dispatcher/state'
 import { basicOf } from '../connect/tunnel_params'
-import { isInsecureByEnvironment, tls, warnOfEnvironment } from '../tls'
+import { tls } from '../tls'
 
 type ProxyHeaders = Record<string, string | readonly string[] | undefined>
 
@@ -132,9 +132,9 @@ function wayOf (options: Through, proxies: Record<string, string | undefined>): 
     if (made !== undefined && typeof made !== 'function') throw new InvalidArgumentError(`Proxy opts.${name} must be a function.`)
   }
   if (auth && token) throw new InvalidArgumentError('opts.auth cannot be used in combination with opts.token')
-  if (Object.values(proxies).some(url => url?.startsWith('https:')) && isInsecureByEnvironment(proxyTls ?? {})) warnOfEnvironment()
   return {
     connect: requestTls ?? {},
+    isVerifiedByEnvironment: Object.values(proxies).some(url => url?.startsWith('https:')) && proxyTls?.rejectUnauthorized === undefined,
     settings: {
       ...proxies,
       ...fieldsFor(options),

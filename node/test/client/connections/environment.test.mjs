@@ -1,4 +1,4 @@
-// TLS settings from the environment, each in a process of its own: the variables are read once.
+// TLS settings from the environment, each in a process of its own.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,19 +7,31 @@ import test from 'node:test'
 import { certFile } from '../../support/certificates/certificate.mjs'
 import { run } from '../../support/lines/lines.mjs'
 
-const ask = async env => {
-  const ended = await run(process.execPath, 'life/client/environment.mjs', { env: { NODE_EXTRA_CA_CERTS: '', NODE_TLS_REJECT_UNAUTHORIZED: '', ...env } })
+const NOT_VERIFIED = "Setting the NODE_TLS_REJECT_UNAUTHORIZED environment variable to '0' makes TLS connections and HTTPS requests insecure by disabling certificate verification."
+
+const ask = async (env, program = 'environment') => {
+  const ended = await run(process.execPath, `life/client/${program}.mjs`, { env: { NODE_EXTRA_CA_CERTS: '', NODE_TLS_REJECT_UNAUTHORIZED: '', ...env } })
   assert.deepEqual([ended.code, ended.signal], [0, null], ended.stderr)
   return ended.stdout.split('\n')
 }
 
 test('what turns verification off is warned of once, in the words of Node.js, when an https origin is used', async () => {
-  const words = 'Setting the NODE_TLS_REJECT_UNAUTHORIZED environment variable to \'0\' makes TLS connections and HTTPS requests insecure by disabling certificate verification.'
-  assert.deepEqual(await ask({ NODE_TLS_REJECT_UNAUTHORIZED: '0' }), ['http 200', 'https 200', 'https 200', 'explicit DEPTH', `warning ${words}`])
+  assert.deepEqual(await ask({ NODE_TLS_REJECT_UNAUTHORIZED: '0' }), ['http 200', 'https 200', 'https 200', 'explicit DEPTH', `warning ${NOT_VERIFIED}`])
 })
 
 test('without it nothing is warned of, and an authority that nobody named is not believed', async () => {
   assert.deepEqual(await ask({}), ['http 200', 'https DEPTH', 'https DEPTH', 'explicit DEPTH'])
+})
+
+test('certificates are verified or not as the environment says when a dispatcher is first used, and not when it is made', async () => {
+  const all = ['Agent', 'Pool', 'Client', 'ProxyAgent', 'EnvHttpProxyAgent']
+  const events = name => name.endsWith('ProxyAgent') ? [] : [`set later: ${name} connected`]
+  assert.deepEqual(await ask({}, 'environment_later'), [
+    ...all.flatMap(name => [...events(name), `set later: ${name} 200`]),
+    'set later: Agent that verifies refused',
+    ...[...all, 'Agent that verifies'].map(name => `deleted later: ${name} refused`),
+    `warning ${NOT_VERIFIED}`
+  ])
 })
 
 test('authorities of NODE_EXTRA_CA_CERTS are believed', async () => {
