@@ -8,7 +8,7 @@ import {
 } from './calls/api'
 import { InvalidArgumentError } from '../errors'
 import type { AnswerCallback } from './calls/direct_request'
-import { urlOf, type UrlParts } from './options/url'
+import { originOf, urlOf, type UrlParts } from './options/url'
 import { noteGoodPath } from './prepare/head'
 import { usualDispatcher } from './process_dispatcher'
 import { plainPath } from '../syntax/url_path'
@@ -41,10 +41,10 @@ function partsOf (url: string | URL | UrlParts): { origin: string; path: string 
   return parts
 }
 
-/** The parts of a URL whose path is given apart. */
+/** The parts of a URL whose path is given apart: it has none of its own. */
 function withPath (url: string | URL | UrlParts, path: unknown): { origin: string; path: string } {
   if (typeof path !== 'string') throw new InvalidArgumentError('invalid opts.path')
-  return partsOf(new URL(urlOf(url).origin + (path.startsWith('/') ? path : `/${path}`)))
+  return partsOf(new URL(originOf(url).origin + (path.startsWith('/') ? path : `/${path}`)))
 }
 
 /** A call of undici's at the top level: a URL, options, and what the call of a dispatcher takes behind its options. */

@@ -195,3 +195,23 @@ test('handlers that cannot hear are refused as by undici 8', { skip: !lines.undi
     assert.deepEqual(own, theirs, inspect(handler))
   }
 })
+
+for (const [line, theirs] of Object.entries(lines)) {
+  test(`a path beside a URL that has one, a query or a fragment is refused as by ${line}`, () => {
+    const urls = ['http://a.test/b', 'http://a.test/?b', 'http://a.test/#b', new URL('http://a.test/b'), { origin: 'http://a.test', path: '/b' }]
+    const calls = { request: [], stream: [nothing], pipeline: [nothing], connect: [], upgrade: [] }
+    for (const url of urls) {
+      for (const [name, behind] of Object.entries(calls)) {
+        const [expected, own] = [theirs, ours].map(one => {
+          try {
+            one[name](url, { path: '/c' }, ...behind)
+            return { when: 'taken' }
+          } catch (error) {
+            return reported(error, 'thrown')
+          }
+        })
+        assert.deepEqual(own, expected, `${name} ${inspect(url)}`)
+      }
+    }
+  })
+}
