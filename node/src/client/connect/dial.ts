@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { InvalidArgumentError, SocketError } from '../../errors'
+import { ClientDestroyedError, InvalidArgumentError, SocketError } from '../../errors'
 import { errorOf, keepOwnError } from '../../errors/failures'
 import type { Bridge, Failure } from '../../channel/ring'
 import { isDuplex, streamsOf, type Carried } from '../../channel/streams'
@@ -86,7 +86,7 @@ export class Dialer {
       isAnswered = true
       if (this.owner.destroyed) {
         // At once, as undici: behind the end nothing holds the process until the engine has closed it.
-        if (isDuplex(stream)) discard(stream)
+        if (isDuplex(stream)) discard(stream, new ClientDestroyedError())
         this.bridge.ask('dialed', { ticket })
         return
       }
@@ -133,7 +133,7 @@ export class Dialer {
 }
 
 /** Drops a stream for which nothing waits any more. */
-function discard (stream: Carried): void {
+function discard (stream: Carried, why?: Error): void {
   stream.on('error', () => {})
-  stream.destroy()
+  stream.destroy(why)
 }

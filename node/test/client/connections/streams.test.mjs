@@ -295,6 +295,8 @@ test('a connection that is made after the end of its client is closed', async ()
     const closed = new Promise(resolve => { stream.on('close', resolve) })
     callback(null, isHttp2 ? speaksHttp2(stream) : stream)
     await closed
+    // As with undici, it has the reason.
+    assert.equal(stream.errored?.code, 'UND_ERR_DESTROYED')
   }
 })
 
