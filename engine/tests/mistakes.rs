@@ -2,6 +2,7 @@
 //! file is written anew.
 #![allow(clippy::unwrap_used, reason = "what fails here fails its test")]
 
+use crate::support::http3;
 use crate::support::peer::service_fn;
 use http::{Request, Response};
 use std::convert::Infallible;
@@ -137,7 +138,8 @@ async fn clients(printed: &mut Printed) {
         .protocols(Protocols::H3Only)
         .tls(ClientTls::new().insecure());
     let quic = quic.build().unwrap();
-    printed.error(&failed(&quic, &format!("https://localhost:{}/", secured.port())).await);
+    let (_nobody, port) = http3::nobody();
+    printed.error(&failed(&quic, &format!("https://localhost:{port}/")).await);
 
     printed.mistake("a time that is too short, a setting out of its range");
     // Its connection is open before the time begins, which would else run out while it opens on a busy machine.
