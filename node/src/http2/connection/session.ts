@@ -80,6 +80,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   /** The peer has sent GOAWAY. */
   private $isLeft = false
   private $isOver = false
+  /** The call that ended its connection; undefined: its peer did. */
+  private $endedBy: 'close' | 'destroy' | undefined
   private $isReported = false
   private $isConnectReported = false
   private $error: Error | undefined
@@ -402,6 +404,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   /** `reported` is called when everything was reported. */
   $onConnectionClosed (reported: () => void): void {
     this.$isOver = true
+    if (!this.$isLeft) this.$endedBy = this.$isClosed ? 'close' : this.$isDestroyed ? 'destroy' : undefined
     // One that was destroyed was not closed before, as node has it.
     if (!this.$isDestroyed) this.$isClosed = true
     this.once('close', reported)
@@ -420,7 +423,11 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.$isReported = true
     if (socket === undefined || socket.closed) return this.$emitClosed()
     socket.once('close', () => { this.$emitClosed() })
-    socket.$gone()
+    // As with node, an error of the session is one of its socket; without a listener it would end the process.
+    if (this.$error !== undefined && socket.listenerCount('error') > 0) socket.$failure = this.$error
+    // Its peer's end is not waited for.
+    if (this.$endedBy === 'destroy') socket.destroySoon()
+    else socket.$goneInOrder(this.$endedBy !== undefined)
   }
 
   private $emitClosed (): void {

@@ -165,6 +165,17 @@ export class Socket extends Duplex {
     this.destroy()
   }
 
+  /** The connection of a session is no more, by an end of both its directions that listeners get; of ours first where `byUs`. Behind both it is destroyed. */
+  $goneInOrder (byUs: boolean): void {
+    if (this.destroyed) return
+    if (byUs || this.readableEnded) this.end()
+    else this.once('end', () => { this.end() })
+    this.push(null)
+    this.resume()
+    // A reader that takes no end, as one of `readable`, does not keep it.
+    setImmediate(() => { this.destroy() })
+  }
+
   override _read (): void {
     this.$wantsBytes = true
     this.$bytes?.read()
