@@ -1,4 +1,5 @@
-//! A token bucket: a burst, and a refill per second. Every flood limit is one.
+//! A token bucket: a burst, and a refill per second. Every flood limit is one ([`Budget`]), and so is the pace by which we
+//! stay below those of peers ([`Pace`]).
 
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,48 @@ impl Budget {
         let full = u64::from(self.rate.burst) * 1000;
         self.left_milli = self.left_milli.saturating_add(back).min(full);
         self.refilled_at += Duration::from_millis(u64::from(whole_ms));
+    }
+}
+
+/// A rate that delays in place of refusing: beyond the burst, each charge holds its successor until the refill has come to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    rate: Rate,
+    /// When all charges so far would have been due at the refill.
+    paced_until: Instant,
+}
+
+impl Pace {
+    /// Nothing is charged yet.
+    pub(crate) fn new(rate: Rate, now: Instant) -> Self {
+        Self {
+            rate,
+            paced_until: now,
+        }
+    }
+    /// Charges one; the time from which its successor may follow.
+    pub(crate) fn charge(&mut self, now: Instant) -> Instant {
+        self.paced_until = self.paced_until.max(now) + self.gap();
+        self.held_until().map_or(now, |at| at.max(now))
+    }
+    /// The number of successors that wait.
+    pub(crate) fn held(&self, now: Instant) -> u32 {
+        let wait = self
+            .held_until()
+            .map_or(Duration::ZERO, |at| at.saturating_duration_since(now));
+        wait.as_nanos().div_ceil(self.gap().as_nanos()) as u32
+    }
+    /// When one fewer waits; `None`: none does.
+    pub(crate) fn next_release(&self, now: Instant) -> Option<Instant> {
+        let later = self.held(now).checked_sub(1)?;
+        self.held_until()?.checked_sub(self.gap() * later)
+    }
+    fn gap(&self) -> Duration {
+        Duration::from_secs(1) / self.rate.per_second
+    }
+    /// The burst is how far the charges may be ahead of their pace. `None`: the clock has not run for so long.
+    fn held_until(&self) -> Option<Instant> {
+        self.paced_until.checked_sub(self.gap() * self.rate.burst)
     }
 }
 

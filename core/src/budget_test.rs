@@ -112,3 +112,49 @@ fn no_rate_overflows() {
     assert!(budget.charge(u32::MAX, t));
     assert!(budget.charge(u32::MAX, t + Duration::from_secs(1 << 30)));
 }
+
+/// Between two points of the refill.
+const GAP: Duration = Duration::from_millis(250);
+
+#[test]
+fn a_burst_of_charges_holds_nothing() {
+    let t = start();
+    let mut pace = Pace::new(RATE, t);
+    for _ in 0..RATE.burst {
+        assert_eq!(pace.charge(t), t);
+        assert_eq!((pace.held(t), pace.next_release(t)), (0, None));
+    }
+}
+
+#[test]
+fn each_charge_beyond_the_burst_holds_its_successor_until_the_refill_has_come_to_it() {
+    let t = start();
+    let mut pace = Pace::new(RATE, t);
+    for _ in 0..RATE.burst {
+        pace.charge(t);
+    }
+    for beyond in 1..=3 {
+        assert_eq!(pace.charge(t), t + GAP * beyond);
+        assert_eq!(pace.held(t), beyond);
+        assert_eq!(pace.next_release(t), Some(t + GAP));
+    }
+    assert_eq!(pace.held(t + GAP - Duration::from_nanos(1)), 3);
+    assert_eq!(pace.held(t + GAP), 2);
+    assert_eq!(pace.next_release(t + GAP), Some(t + GAP * 2));
+    assert_eq!(pace.held(t + GAP * 3), 0);
+    assert_eq!(pace.next_release(t + GAP * 3), None);
+}
+
+#[test]
+fn the_burst_of_a_pace_comes_back_with_time_and_never_twice() {
+    let t = start();
+    let mut pace = Pace::new(RATE, t);
+    for _ in 0..RATE.burst {
+        pace.charge(t);
+    }
+    let later = t + Duration::from_secs(3_600);
+    for _ in 0..RATE.burst {
+        assert_eq!(pace.charge(later), later);
+    }
+    assert_eq!(pace.charge(later), later + GAP);
+}

@@ -10,7 +10,8 @@ use rig::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use trunkline_core::error::{H3Code, Violation};
+use trunkline_core::abuse::{Abuse, Verdict};
+use trunkline_core::error::{H2Code, H3Code, Violation};
 use trunkline_core::h3::frame::kind;
 use trunkline_core::h3::settings::id;
 use trunkline_core::h3::{Conn, TransportAction, UniKind};
@@ -777,4 +778,55 @@ impl Number for RequestHead {
         let field = fields.find(|field| field.name == b"x-number").unwrap();
         String::from_utf8(field.value.to_vec()).unwrap()
     }
+}
+
+// Resets of our client, at a server that counts as ours does.
+
+#[test]
+fn endless_aborts_stay_below_the_reset_budget_of_a_server() {
+    let mut rig = Rig::client_with(endless(), &[], 1_000_000, Cut::Whole);
+    let mut server = Abuse::new(&Config::default().limits);
+    let mut resets = 0;
+    for _ in 0..10_000 {
+        while rig.conn.capacity() > 0 {
+            let id = StreamId(rig.get());
+            server.stream_opened();
+            rig.conn.reset(rig.now, id, H2Code::CANCEL);
+            rig.run();
+            let verdict = server.reset_received(Duration::ZERO, rig.now);
+            assert_eq!(verdict, Verdict::Fine, "behind {resets}");
+            resets += 1;
+        }
+        rig.waits(Duration::from_millis(1));
+    }
+    let (burst, open, per_second) = (500, 256, 30);
+    let allowed = burst + open + per_second * 10;
+    // The last one is due with the end of the time.
+    assert_eq!(resets, allowed - 1);
+}
+
+#[test]
+fn streams_that_wait_behind_resets_are_let_go_one_by_one() {
+    let mut rig = Rig::client_with(endless(), &[], 1_000_000, Cut::Whole);
+    let limit = rig.conn.capacity();
+    for _ in 0..500 {
+        let id = StreamId(rig.get());
+        rig.conn.reset(rig.now, id, H2Code::CANCEL);
+    }
+    rig.run();
+    assert_eq!(rig.conn.capacity(), limit, "a burst costs nothing");
+    while rig.conn.capacity() > 0 {
+        let id = StreamId(rig.get());
+        rig.conn.reset(rig.now, id, H2Code::CANCEL);
+    }
+    rig.run();
+    rig.events();
+    rig.waits(Duration::from_millis(33));
+    rig.no_event("the next one is not due");
+    rig.waits(Duration::from_millis(1));
+    assert!(matches!(rig.event(), Some(Event::CapacityChanged)));
+    assert_eq!(rig.conn.capacity(), 1);
+    rig.waits(Duration::from_secs(60));
+    assert_eq!(rig.conn.capacity(), limit);
+    assert!(!rig.conn.is_closed());
 }

@@ -2,13 +2,12 @@
 //! counts against its limit there (RFC 9113 section 5.1.2), so its slot is not free here. The proof
 //! is any frame that the peer sends one round trip later, or the answer to a PING.
 //!
-//! Peers also count resets (CVE-2023-44487) and close with ENHANCE_YOUR_CALM beyond a limit.
-//! RST_STREAM cannot wait, but the stream that would follow can: beyond a burst, slots return only
-//! as fast as a peer's budget refills.
+//! Peers also count resets and close with ENHANCE_YOUR_CALM beyond a limit: beyond a burst, slots
+//! return only as fast as a peer's budget refills ([`Pace`]).
 //!
 //! Invariant: slots return in the order of their resets.
 
-use crate::budget::Rate;
+use crate::budget::{Pace, Rate};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -53,8 +52,7 @@ struct ResetLedger {
     ask_at: Option<Instant>,
     /// The peer has sent HEADERS or DATA since the last PING: some peers count those between.
     may_ask: bool,
-    /// When all resets so far would have been due at the pace.
-    paced_until: Instant,
+    pace: Pace,
 }
 
 impl ResetSlots {
@@ -128,18 +126,14 @@ impl ResetLedger {
             probed_at: None,
             ask_at: None,
             may_ask: true,
-            paced_until: now,
+            pace: Pace::new(RESET_RATE, now),
         }
     }
 
     fn hold(&mut self, now: Instant) {
-        let gap = Duration::from_secs(1) / RESET_RATE.per_second;
-        self.paced_until = self.paced_until.max(now) + gap;
-        // The burst is how far the resets may be ahead of their pace.
-        let not_before = self.paced_until.checked_sub(gap * RESET_RATE.burst);
         self.slots.push_back(Slot {
             reset_at: now,
-            not_before: not_before.map_or(now, |at| at.max(now)),
+            not_before: self.pace.charge(now),
         });
     }
 

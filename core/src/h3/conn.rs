@@ -57,6 +57,8 @@ timer_kinds! {
         Streams,
         /// A window that is not used gives back what it borrowed.
         Windows,
+        /// Client: a stream may begin that waited behind resets.
+        ResetPace,
     }
 }
 
@@ -149,7 +151,7 @@ impl Conn {
             streams: StreamTable::new(),
             free_queues: Vec::new(),
             stream_credit: StreamCredit::new(limits.request_streams_max, now),
-            stream_quota: StreamQuota::new(),
+            stream_quota: StreamQuota::new(now),
             credit: Credit::new(window, config.windows.connection, now),
             reported_window: window,
             stream_window: stream_window(side, &config.windows),
@@ -198,6 +200,7 @@ impl Conn {
         let ours = self.session.config().limits.request_streams_max;
         ours.saturating_sub(self.active())
             .min(self.stream_quota.available())
+            .saturating_sub(self.stream_quota.held())
     }
     /// Whether the peer's SETTINGS have come. Requests may go out before.
     pub fn is_limit_known(&self) -> bool {

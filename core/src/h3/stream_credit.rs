@@ -16,11 +16,20 @@
 //! Because quinn may announce less than a quantum, a client may run ahead of what was granted
 //! here, but never of what is free: opening beyond the last grant grants all that is free first.
 
+use crate::budget::{Pace, Rate};
 use crate::credit::{BudgetShare, Credit, Quota, WINDOW_MAX};
 use crate::error::Violation;
 use std::time::Instant;
 
-/// The streams that a server allows its client to open, as the transport reports it.
+/// The burst and the refill of a client's resets. A server of ours takes 1,000 at once of streams younger than a second and
+/// 33 per second ([`Limits`](crate::limits::Limits)), of others none is known that takes fewer: behind the burst all that are
+/// open can still be reset.
+const RESET_RATE: Rate = Rate {
+    burst: 500,
+    per_second: 30,
+};
+
+/// The streams that a server allows its client to open, as the transport reports it, and how many of them wait behind resets.
 ///
 /// Invariant: the reported limit never falls.
 #[derive(Debug)]
@@ -28,20 +37,19 @@ pub(crate) struct StreamQuota {
     quota: Quota,
     /// The limit, counted from the start.
     reported: u64,
-}
-
-impl Default for StreamQuota {
-    fn default() -> Self {
-        Self::new()
-    }
+    pace: Pace,
+    /// The streams that wait behind resets.
+    held: u32,
 }
 
 impl StreamQuota {
     /// No stream yet.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(now: Instant) -> Self {
         Self {
             quota: Quota::new(0),
             reported: 0,
+            pace: Pace::new(RESET_RATE, now),
+            held: 0,
         }
     }
     /// The limit is `limit`, counted from the start; a lower one than before is ignored.
@@ -62,6 +70,20 @@ impl StreamQuota {
     #[inline]
     pub(crate) fn available(&self) -> u32 {
         self.quota.available()
+    }
+    /// Streams that wait behind resets, of those that may be open at once.
+    #[inline]
+    pub(crate) fn held(&self) -> u32 {
+        self.held
+    }
+    /// A stream was reset by us: [`follow_pace`](Self::follow_pace) is due.
+    pub(crate) fn note_reset(&mut self, now: Instant) {
+        self.pace.charge(now);
+    }
+    /// Holds as many streams as the pace of resets asks for; when it is to be called next, if any wait.
+    pub(crate) fn follow_pace(&mut self, now: Instant) -> Option<Instant> {
+        self.held = self.pace.held(now);
+        self.pace.next_release(now)
     }
 }
 

@@ -82,7 +82,18 @@ impl Conn {
             self.stop_both(stream, H3Code::of_h2(code));
             self.drop_stream(now, stream);
         }
+        if !self.session.is_server() {
+            self.stream_quota.note_reset(now);
+            self.follow_reset_pace(now);
+        }
         self.note_capacity();
+    }
+
+    /// Holds streams behind resets until the next one may begin.
+    pub(super) fn follow_reset_pace(&mut self, now: Instant) {
+        if let Some(at) = self.stream_quota.follow_pace(now) {
+            self.timers.set(Timer::ResetPace, at);
+        }
     }
 
     /// The owner of a tunnel is gone: FIN behind what was given of it. What the peer sends is discarded, and refused with

@@ -21,6 +21,7 @@ impl Conn {
                 Timer::Drain => self.go_on_draining(now),
                 Timer::Streams => self.expire_streams(now),
                 Timer::Windows => self.grant(now),
+                Timer::ResetPace => self.follow_reset_pace(now),
             }
         }
         self.note_capacity();
