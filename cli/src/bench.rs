@@ -29,12 +29,13 @@ pub(crate) struct BenchOptions {
     /// Requests in all.
     #[arg(short = 'n', long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     requests: u64,
-    /// Send for this many seconds instead of a number of requests, or for a time as 90s, 5m or 1h; those under way then are waited for.
+    /// Send for this many seconds instead of a number of requests, or for a time as 500ms, 90s, 5m or 1h; those under way then are waited
+    /// for.
     #[arg(short = 'z', long, value_name = "SECONDS", conflicts_with = "requests", value_parser = run_time)]
-    duration: Option<u64>,
-    /// Send for this many seconds first without counting.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3_600))]
-    warm_up: Option<u64>,
+    duration: Option<Duration>,
+    /// Send for this many seconds, or for such a time, first without counting.
+    #[arg(long, value_name = "SECONDS", value_parser = run_time)]
+    warm_up: Option<Duration>,
     /// Connections.
     #[arg(short = 'c', long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(CONNECTIONS_MAX)))]
     connections: u32,
@@ -87,19 +88,23 @@ pub(crate) struct BenchOptions {
 /// The longest run, in seconds: a day.
 const RUN_SECONDS_MAX: u64 = 86_400;
 
-/// A time in seconds, as other tools have it with a letter behind too.
-fn run_time(text: &str) -> Result<u64, String> {
+/// A time in seconds, as other tools have it with a unit behind too.
+fn run_time(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let factor = match &text[digits.len()..] {
-        "" | "s" => Some(1),
-        "m" => Some(60),
-        "h" => Some(3_600),
+    let unit = match &text[digits.len()..] {
+        "ms" => Some(1),
+        "" | "s" => Some(1_000),
+        "m" => Some(60_000),
+        "h" => Some(3_600_000),
         _ => None,
     };
-    let seconds = factor.and_then(|factor| digits.parse::<u64>().ok()?.checked_mul(factor));
-    seconds
-        .filter(|seconds| (1..=RUN_SECONDS_MAX).contains(seconds))
-        .ok_or_else(|| format!("it must be 1 to {RUN_SECONDS_MAX} seconds, as 90, 90s, 5m or 1h"))
+    let milliseconds = unit.and_then(|unit| digits.parse::<u64>().ok()?.checked_mul(unit));
+    milliseconds
+        .filter(|milliseconds| (1..=RUN_SECONDS_MAX * 1_000).contains(milliseconds))
+        .map(Duration::from_millis)
+        .ok_or_else(|| {
+            format!("it must be 1 ms to {RUN_SECONDS_MAX} seconds, as 90, 500ms, 90s, 5m or 1h")
+        })
 }
 
 /// The checked options.
@@ -187,12 +192,12 @@ fn plan(options: BenchOptions) -> Result<Plan, Failure> {
         None if body.is_some() => Method::POST,
         None => Method::GET,
     };
-    let duration = options.duration.map(Duration::from_secs);
+    let duration = options.duration;
     Ok(Plan {
         target,
         requests: duration.map_or(options.requests, |_| u64::MAX),
         duration,
-        warm_up: options.warm_up.map(Duration::from_secs),
+        warm_up: options.warm_up,
         connections: options.connections,
         streams: options.streams,
         protocol: match (options.http1, options.http2, options.http3) {

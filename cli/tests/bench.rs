@@ -29,18 +29,18 @@ fn a_run_of_a_duration_counts_what_it_has_sent_and_fails_nothing() {
     let served = Served::start(&["--test-endpoints"]);
     let url = served.url("/bytes/1");
     for version in ["--http1.1", "--http2"] {
-        let flags = ["-z", "1", "-c", "2", "-m", "3", version, url.as_str()];
+        let flags = ["-z", "100ms", "-c", "2", "-m", "3", version, url.as_str()];
         let result = json(&flags);
         let answered = result["answered"].as_u64().expect("a number");
         assert!(answered > 0, "{result}");
         assert_eq!(result["body_bytes"], answered, "{result}");
         assert_eq!(result["failed"], serde_json::json!({}), "{result}");
         assert_eq!(result["requests"], Value::Null);
-        assert_eq!(result["duration_s"], 1);
+        assert_eq!(result["duration_s"], 0.1);
     }
-    let result = json(&["-z", "1s", &url]);
-    assert_eq!(result["duration_s"], 1);
-    for time in ["0s", "1x", "s", "25h"] {
+    let result = json(&["-z", "1s", "--rate", "10", &url]);
+    assert_eq!(result["duration_s"], 1.0);
+    for time in ["0s", "0ms", "1x", "s", "ms", "25h"] {
         assert_eq!(bench(&["-z", time, &url]).status.code(), Some(2), "{time}");
     }
     let both = bench(&["-z", "1", "-n", "5", &url]);
@@ -51,7 +51,16 @@ fn a_run_of_a_duration_counts_what_it_has_sent_and_fails_nothing() {
 fn the_requests_of_the_warm_up_are_not_counted() {
     let served = Served::start(&["--test-endpoints"]);
     let url = served.url("/bytes/1");
-    let result = json(&["--warm-up", "1", "-n", "200", "-m", "7", "--http2", &url]);
+    let result = json(&[
+        "--warm-up",
+        "100ms",
+        "-n",
+        "200",
+        "-m",
+        "7",
+        "--http2",
+        &url,
+    ]);
     assert_eq!(result["answered"], 200, "{result}");
     assert_eq!(result["failed"], serde_json::json!({}), "{result}");
 }
@@ -94,7 +103,7 @@ fn what_the_warm_up_leaves_under_way_is_not_counted() {
         b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\n123456789",
     ] {
         let url = late(answer);
-        let flags = ["--warm-up", "1", "-n", "30", "-c", "2", "-m", "2"];
+        let flags = ["--warm-up", "100ms", "-n", "30", "-c", "2", "-m", "2"];
         let result = json(&[&flags[..], &["--http1.1", &url]].concat());
         assert_eq!(result["answered"], 30, "{result}");
         assert_eq!(result["failed"], serde_json::json!({}), "{result}");

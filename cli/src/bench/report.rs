@@ -40,7 +40,7 @@ pub(crate) fn table(plan: &Plan, outcome: &Outcome) -> String {
     let tally = &outcome.tally;
     let seconds = outcome.wall.as_secs_f64();
     let amount = match plan.duration {
-        Some(duration) => format!("{} s", duration.as_secs()),
+        Some(duration) => format!("{} s", duration.as_secs_f64()),
         None => format!("{} requests", plan.requests),
     };
     let rate = plan.rate.map(|rate| format!(", open loop at {rate}/s"));
@@ -189,7 +189,7 @@ pub(crate) fn write_json(plan: &Plan, outcome: &Outcome, path: &Path) -> Result<
         "first_byte_mean_ms": mean_ms(&tally.first_bytes),
         "connect_mean_ms": mean_ms(&tally.connects),
         "connect_max_ms": max_ms(&tally.connects),
-        "duration_s": plan.duration.map(|duration| duration.as_secs()),
+        "duration_s": plan.duration.map(|duration| duration.as_secs_f64()),
         "curve": super::page::curve(tally),
     });
     let text = format!("{json:#}\n");
