@@ -265,7 +265,7 @@ export class ServerConnections {
     const { server } = this
     socket.allowHalfOpen = false
     const session = this.sessionOf(connection, socket)
-    if (server.timeout > 0) session.setTimeout(server.timeout, () => { this.onSessionTimeout(session) })
+    if (server.timeout > 0) this.limit(session, socket)
     if (server.emit('session', session)) this.fresh.add(connection)
     if (session.destroyed) connection.isTurnedAway = true
   }
@@ -276,9 +276,16 @@ export class ServerConnections {
     return session
   }
 
-  private onSessionTimeout (session: ServerHttp2Session): void {
+  private limit (session: ServerHttp2Session, socket: Socket): void {
+    session.setTimeout(this.server.timeout, () => { this.onSessionTimeout(session, socket) })
+  }
+
+  private onSessionTimeout (session: ServerHttp2Session, socket: Socket): void {
     if (session.destroyed || session.closed) return
-    if (!this.server.emit('timeout', session)) session.destroy()
+    // Requests in the form of node:http count their own time, and what has left HTTP has none: the session's is that between requests.
+    const isOfHttp = this.options.requests === 'http' || socket.$newestResponse !== null
+    if (isOfHttp && socket.$of.open > 0) this.limit(session, socket)
+    else if (!this.server.emit('timeout', session)) session.destroy()
   }
 
   onConnectionClosed (connection: Connection): void {
