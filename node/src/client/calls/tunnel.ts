@@ -69,7 +69,12 @@ export class Tunnel extends Duplex {
     // The end of its exchange gives up what holds the process.
     this.ref()
     this.leave = null
-    if (this.held.length === 0) this.push(null)
+    if (this.held.length === 0) {
+      this.push(null)
+      // As a socket does: where nothing is unread the end comes also to who does not read. It may have come with the head, whose
+      // callers have no listeners yet.
+      setImmediate(() => { this.read(0) })
+    }
     // No room events follow: the engine sends what it has.
     if (this.under.number === 0) this.rouse()
   }

@@ -102,18 +102,21 @@ for (const [name, own, options] of [['h2', {}, {}], ['h3', { http3: true }, { ht
 const UPGRADED = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: own\r\n\r\n'
 const SIZES = [1, 1000, 100_000]
 
+/** A server that sends this for an upgrade, and ends. */
+async function answering (t, bytes) {
+  const server = net.createServer({ allowHalfOpen: true }, socket => {
+    t.after(() => { socket.destroy() })
+    socket.on('error', () => {}).once('data', () => { socket.end(bytes) })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  return [`http://127.0.0.1:${server.address().port}`, { protocol: 'own' }]
+}
+
 /** Servers by version, which send all with their answer to an upgrade, and end. */
 const SEND_ALL = {
-  async 'HTTP/1.1' (t) {
-    const server = net.createServer({ allowHalfOpen: true }, socket => {
-      t.after(() => { socket.destroy() })
-      socket.on('error', () => {}).once('data', () => { socket.end(`${UPGRADED}all of it`) })
-    })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.after(() => { server.close() })
-    return [`http://127.0.0.1:${server.address().port}`, { protocol: 'own' }]
-  },
+  'HTTP/1.1': t => answering(t, `${UPGRADED}all of it`),
   async 'HTTP/2' (t) {
     const url = await raw(t, stream => {
       const bytes = [h2Frame(HEADERS, END_HEADERS, stream, Buffer.from([0x88])), h2Frame(DATA, END, stream, Buffer.from('all of it'))]
@@ -134,6 +137,30 @@ for (const [version, start] of Object.entries(SEND_ALL)) {
       const pieces = []
       for await (const piece of socket) pieces.push(piece)
       assert.equal(Buffer.concat(pieces).toString(), 'all of it')
+    }
+  })
+}
+
+/** Servers by version, which end behind their answer to an upgrade. */
+const ONLY_END = {
+  'HTTP/1.1': t => answering(t, UPGRADED),
+  async 'HTTP/2' (t) {
+    const url = await raw(t, stream => [h2Frame(HEADERS, END_HEADERS, stream, Buffer.from([0x88])), h2Frame(DATA, END, stream)])
+    return [url, { protocol: 'websocket', headers: KEY }]
+  }
+}
+
+for (const [version, start] of Object.entries(ONLY_END)) {
+  test(`the socket of an upgrade over ${version} whose server ends without a byte closes although nobody reads it`, { timeout: 10_000 }, async t => {
+    const [url, upgrade] = await start(t)
+    const client = new Client(url, { useH2c: version === 'HTTP/2' })
+    t.after(() => client.destroy())
+    for (const act of [() => {}, socket => { socket.write('early') }, socket => { socket.end() }]) {
+      const { socket } = await client.upgrade({ path: '/', ...upgrade })
+      const closed = once(socket, 'close')
+      act(socket)
+      await closed
+      assert.deepEqual([socket.errored, socket.readableEnded], [null, true])
     }
   })
 }
