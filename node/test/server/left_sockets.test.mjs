@@ -1,5 +1,5 @@
 // Sockets of upgrades, of CONNECT and of refusals that their program destroys in the turn in which it writes to them: what was
-// written leaves, and an end follows it. And those that their client resets.
+// written leaves, and an end follows it. Those that it ends without an answer, and those that their client resets.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -73,29 +73,61 @@ for (const refusal of ['HTTP/1.1 401 Unauthorized\r\n\r\n', 'HTTP/1.1 401 Unauth
   })
 }
 
+/** A server that takes extended CONNECT, and what asks it by one over HTTP/2. */
+async function askedByConnect (t) {
+  const server = createServer({ settings: { enableConnectProtocol: true } })
+  t.after(() => { server.close() })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const session = http2.connect(`http://127.0.0.1:${server.address().port}`)
+  t.after(() => { session.destroy() })
+  await once(session, 'remoteSettings')
+  return { server, asked: () => session.request({ ':method': 'CONNECT', ':protocol': 'websocket', ':path': '/', ':scheme': 'http', ':authority': 'a' }) }
+}
+
 for (const [refusal, body] of [['HTTP/1.1 401 Unauthorized\r\n\r\n', ''], ['HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\nwho are you?', 'who are you?']]) {
   test(`a refusal of an extended CONNECT of HTTP/2 behind which the socket is destroyed is whole for its client: ${JSON.stringify(refusal)}`, async t => {
-    const server = createServer({ settings: { enableConnectProtocol: true } })
+    const { server, asked } = await askedByConnect(t)
     server.on('upgrade', (request, socket) => {
       socket.write(refusal)
       socket.destroy()
     })
-    t.after(() => { server.close() })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const session = http2.connect(`http://127.0.0.1:${server.address().port}`)
-    t.after(() => { session.destroy() })
-    await once(session, 'remoteSettings')
-    const asked = session.request({ ':method': 'CONNECT', ':protocol': 'websocket', ':path': '/', ':scheme': 'http', ':authority': 'a' })
+    const stream = asked()
     const got = []
-    asked.on('response', head => { got.push(head[':status']) })
-    asked.setEncoding('utf8')
+    stream.on('response', head => { got.push(head[':status']) })
+    stream.setEncoding('utf8')
     let text = ''
-    asked.on('data', piece => { text += piece })
-    await once(asked, 'end')
+    stream.on('data', piece => { text += piece })
+    await once(stream, 'end')
     assert.deepEqual([...got, text], [401, body])
   })
 }
+
+for (const isSecure of [false, true]) {
+  for (const [event, [text]] of Object.entries(ASKED)) {
+    for (const begun of ['', 'HTTP/1.1 4']) {
+      test(`the connection of ${event}${isSecure ? ' under TLS' : ''} ends where its socket is ended behind ${begun === '' ? 'nothing' : 'a part of a head'}`, async t => {
+        const server = await started(t, isSecure)
+        server.on(event, (request, socket) => { socket.end(begun) })
+        const { port } = server.address()
+        const client = isSecure ? tls.connect({ port, host: '127.0.0.1', servername: 'localhost', ca: cert }) : net.connect(port, '127.0.0.1')
+        t.after(() => { client.destroy() })
+        client.on('error', () => {}).resume().write(text)
+        await new Promise(resolve => { client.on('close', resolve) })
+        await new Promise(resolve => { server.close(resolve) })
+      })
+    }
+  }
+}
+
+test('an extended CONNECT of HTTP/2 whose socket is ended behind nothing is reset', async t => {
+  const { server, asked } = await askedByConnect(t)
+  server.on('upgrade', (request, socket) => { socket.end() })
+  const stream = asked()
+  stream.on('error', () => {})
+  await new Promise(resolve => { stream.on('close', resolve) })
+  assert.equal(stream.rstCode, http2.constants.NGHTTP2_CANCEL)
+})
 
 /** Requests of HTTP/1.1 that are refused without a listener of requests, with the options of their server. */
 const UNSERVED = {

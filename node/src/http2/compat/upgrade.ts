@@ -120,8 +120,10 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
 
   finish (done: () => void): void {
     const { exchange, refusal } = this
+    // A part of a head answers nothing.
+    if (this.head !== null) exchange.reset(CANCEL)
     // A listener that refuses destroys the socket next, which must not reset bytes in flight.
-    if (refusal === null) exchange.end()
+    else if (refusal === null) exchange.end()
     else exchange.answer(refusal.status, refusal.fields, Buffer.concat(refusal.body), ResponseFlag.NoDate | ResponseFlag.Quiet, refusal.reason)
     if (this.endsConnection) exchange.connection.shutDown()
     done()

@@ -125,8 +125,6 @@ export class LateBytes extends UpgradeBytes {
   override finish (done: () => void): void {
     this.socket.$of.shutDown()
     super.finish(done)
-    // Ended without an answer: nothing else ends the exchange, for which its connection waits.
-    if (!this.exchange.headSent) this.exchange.reset(CANCEL)
     // The request is over, and its connection the answer's.
     later(() => { this.next.$onClosed(CANCEL, false) })
   }
