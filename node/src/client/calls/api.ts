@@ -255,6 +255,8 @@ class StreamHandler extends Following implements NewHandler {
         ignore()
         sink.removeListener('drain', resume)
       }
+      // Its error was emitted; where its other side is still read, that one ends it.
+      if ((error || !(sink as { readable?: boolean }).readable) && isStream(sink)) endSink(sink)
       if (error) controller.abort(error)
       this.report(error ?? null)
     })
@@ -272,8 +274,9 @@ class StreamHandler extends Following implements NewHandler {
 
   onResponseError (_: DispatchController | null, error: Error): void {
     this.endBody(error)
-    if (this.sink !== null && !this.sink.destroyed) this.sink.destroy(error)
-    else this.report(this.sink?.errored ?? error)
+    const { sink } = this
+    const isReportedBySink = sink !== null && !sink.destroyed && endSink(sink, error)
+    if (!isReportedBySink) this.report(sink?.errored ?? error)
   }
 
   private report (error: Error | null): void {
@@ -283,6 +286,15 @@ class StreamHandler extends Following implements NewHandler {
     const answer = this.sink === null ? this.failed as StreamAnswer : { ...this.failed, trailers: this.trailers }
     queueMicrotask(() => { this.reported(error, answer) })
   }
+}
+
+/** Destroys a sink of `stream()`, by an error if one is given; whether its events tell the end. A stream of the oldest kind has no
+ * `destroy`: as with undici it gets the event alone. */
+function endSink (sink: Writable, error?: Error): boolean {
+  if (sink.destroyed) return false
+  if (typeof sink.destroy === 'function') sink.destroy(error)
+  else if (error !== undefined && isStream(sink)) queueMicrotask(() => { sink.emit('error', error) })
+  return isStream(sink)
 }
 
 export function stream (on: Dispatching, options: RequestOptions, factory: StreamFactory, callback?: (error: Error | null, answer: StreamAnswer) => void): Promise<StreamAnswer> | undefined {
