@@ -100,18 +100,36 @@ function theMachines (): Machines {
 
 /** Machines whose events are to be read. A batch lies in memory that all share: while one is read, others wait. */
 const due = new Fifo<Machine>()
-let isDraining = false
+/** The machine whose batch is being read. */
+let reading: Machine | undefined
+let isReporting = false
+/** Ticks and microtasks run before the next event is reported. */
+let isBetween = false
 
-function drainDue (): void {
-  if (isDraining) return
-  isDraining = true
+const resolved = Promise.resolve()
+const resume = (): void => {
+  isBetween = false
+  readDue(false)
+}
+const resumeInTick = (): void => { process.nextTick(resume) }
+
+/** node:http2 calls back once per frame, and every tick and microtask runs between two of them: what waits for one event, as by
+ * `await once(..)`, listens in time to the next. A tick that a microtask asks for comes behind both. `isWhole`: all at once. */
+function readDue (isWhole: boolean): void {
+  if (isReporting || (isBetween && !isWhole)) return
+  isReporting = true
   try {
-    for (let machine = due.shift(); machine !== undefined; machine = due.shift()) machine.readEvents()
+    while ((reading ??= due.shift()) !== undefined) {
+      if (!reading.readEvent()) reading = undefined
+      else if (!isWhole) {
+        isBetween = true
+        void resolved.then(resumeInTick)
+        return
+      }
+    }
   } finally {
-    isDraining = false
+    isReporting = false
   }
-  // A listener threw: the rest comes in a turn of its own, behind the exception.
-  if (due.length > 0) setImmediate(drainDue)
 }
 
 export class Machine {
@@ -121,6 +139,17 @@ export class Machine {
   private isDue = false
   /** Its next events are for a later turn. */
   private isHeld = false
+  /** Those behind its batch are. */
+  private isLater = false
+  /** The events of its batch, and those that were reported. */
+  private count = 0
+  private at = 0
+  private readonly unheld = (): void => {
+    this.isHeld = false
+    this.drain()
+  }
+  /** Called when all was reported. */
+  whenRead: (() => void) | undefined
   /** Milliseconds to the next deadline, after `written`. */
   deadline: number | undefined
   /** Bytes that wait behind those that the last `written` gave, or behind the last `feed`. */
@@ -151,36 +180,50 @@ export class Machine {
     if (this.isDue || this.isHeld || !this.isOpen) return
     this.isDue = true
     due.push(this)
-    drainDue()
+    readDue(false)
   }
 
-  /** Reports what was left for a later turn. */
+  /** Reports all that is left, also for a later turn, at once. */
   release (): void {
     this.isHeld = false
     this.drain()
+    readDue(true)
   }
 
-  readEvents (): void {
-    this.isDue = false
-    while (this.isOpen) {
-      const count = this.native.drain(this.number)
-      const isLater = facts[Fact.Later] === 1
-      if (count === 0) return
-      for (let at = 0; at < count && this.isOpen; at++) {
-        try {
-          this.report(at * RECORD_WORDS)
-        } catch (error) {
-          // An error of a listener: the other events are not lost by it.
-          process.nextTick(() => { throw error })
-        }
+  /** Whether no event of its batch waits for the ticks of the one before it. */
+  get isRead (): boolean { return reading !== this }
+
+  /** Reports one event. False: it was the last one. */
+  readEvent (): boolean {
+    if (this.hasBatch()) {
+      try {
+        this.report(this.at++ * RECORD_WORDS)
+      } catch (error) {
+        // An error of a listener: the other events are not lost by it.
+        process.nextTick(() => { throw error })
       }
-      // Readers get what came before an end that cuts their bodies short.
-      if (isLater) {
-        this.isHeld = true
-        setImmediate(() => { this.release() })
-        return
-      }
+      if (this.hasBatch()) return true
     }
+    this.isDue = false
+    this.whenRead?.()
+    return false
+  }
+
+  /** Whether there are events to be reported now. */
+  private hasBatch (): boolean {
+    if (!this.isOpen) return false
+    if (this.at < this.count) return true
+    this.at = this.count = 0
+    // Readers get what came before an end that cuts their bodies short.
+    if (this.isLater) {
+      this.isLater = false
+      this.isHeld = true
+      setImmediate(this.unheld)
+      return false
+    }
+    this.count = this.native.drain(this.number)
+    this.isLater = this.count > 0 && facts[Fact.Later] === 1
+    return this.count > 0
   }
 
   private report (at: number): void {

@@ -23,6 +23,8 @@ function flushApart (body: ClientBody): void {
 export class SocketLink {
   readonly machine: Machine
   private isPlanned = false
+  /** The write waits for the end of a batch of events. */
+  private isPutOff = false
   private isBlocked = false
   private isPaused = false
   private timer: NodeJS.Timeout | undefined
@@ -30,13 +32,20 @@ export class SocketLink {
   private due = 0
   /** Bodies that give their pieces to the machine before what it has is written. */
   private before: ClientBody[] = []
-  private readonly planned = (): void => { this.isPlanned = false; this.flush() }
+  private readonly planned = (): void => {
+    // One write for all that the listeners of a batch ask for.
+    this.isPutOff = !this.machine.isRead
+    if (this.isPutOff) return
+    this.isPlanned = false
+    this.flush()
+  }
   private isGathering = false
   private readonly gathered = (): void => { this.isGathering = false; this.deliver() }
 
   /** `after`: called when what could be written was. */
   constructor (readonly socket: Duplex, events: MachineEvents, settings: object, private readonly after: () => void) {
     this.machine = new Machine(events, settings)
+    this.machine.whenRead = () => { if (this.isPutOff) process.nextTick(this.planned) }
     socket.on('data', (chunk: Buffer) => {
       this.machine.feed(chunk)
       this.holdBack()
