@@ -50,6 +50,32 @@ async function events (stream) {
 }
 
 for (const [name, http2] of Object.entries(MODULES)) {
+  for (const [how, destroy, expected] of [
+    ['without an error', session => { session.destroy() }, [[], []]],
+    ['with an error', session => { session.destroy(new Error('over')) }, [['over'], ['over']]],
+    ['with a code', session => { session.destroy(2) }, [['Session closed with error code 2'], ['Session closed with error code 2']]]
+  ]) {
+    test(`${name}: a request that waits for room ends as the one that has it when its session is destroyed ${how}`, async t => {
+      const server = nodeHttp2.createServer({ settings: { maxConcurrentStreams: 1 } })
+      for (const event of ['session', 'stream']) server.on(event, of => { of.on('error', () => {}) })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      t.after(() => { server.close() })
+      const session = http2.connect(`http://127.0.0.1:${server.address().port}`)
+      session.on('error', () => {})
+      await once(session, 'remoteSettings')
+      const requests = [session.request(), session.request()]
+      const errors = requests.map(() => [])
+      const closes = requests.map((request, at) => {
+        request.on('error', error => { errors[at].push(error.message) })
+        return new Promise(resolve => { request.on('close', resolve) })
+      })
+      destroy(session)
+      await Promise.all(closes)
+      assert.deepEqual(errors, expected)
+    })
+  }
+
   test(`${name}: a request that was reset before there was a connection is sent`, async t => {
     const ids = []
     const server = nodeHttp2.createServer()

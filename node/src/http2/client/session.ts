@@ -420,13 +420,16 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     this.removeAllListeners('timeout')
     if (this.$pendingStreams.size > 0 || this.$streams.size > 0) {
       const why = cancelled(error)
-      for (const stream of [...this.$pendingStreams]) stream.$inContext(() => { stream.destroy(why) })
+      const pending = [...this.$pendingStreams]
+      for (const stream of pending) if (!stream.$isWaiting) stream.$inContext(() => { stream.destroy(why) })
       for (const stream of [...this.$streams.values()]) {
         stream.$inContext(() => {
           if (byPeer) stream.$endBehindRead(error)
           else stream.destroy(error)
         })
       }
+      // One that waits for capacity has an id in node:http2, and ends as those before it.
+      for (const stream of pending) if (stream.$isWaiting) stream.$inContext(() => { stream.destroy(error) })
     }
     this.$waiting = new Fifo()
     this.$carrier?.end(code)

@@ -46,7 +46,7 @@ export abstract class StreamOutput extends Duplex {
   /** Called when all of the body, which has ended, is in frames. */
   private $onSent: (() => void) | undefined
   /** The server has no room for it. */
-  protected $isWaiting = false
+  $isWaiting = false
   /** The user's write that is under way. */
   protected readonly $pendingWrite = new PendingWrite()
 
