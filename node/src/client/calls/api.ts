@@ -336,7 +336,8 @@ class PipelineHandler extends Following implements NewHandler {
     this.source = Object.assign(fed(() => { this.rouse() }), { [DISTURBED]: true }).on('close', () => { this.rouse() })
     this.duplex = new Duplex({
       readableObjectMode: options.objectMode === true,
-      read: () => { this.returned?.resume() },
+      // A stream of the oldest kind can neither be paused nor resumed.
+      read: () => { (this.returned as Partial<Readable> | null)?.resume?.() },
       write: (chunk, encoding, done) => {
         // Bytes that the request does not take any more are as good as written: the answer counts.
         if (this.source.destroyed || this.source.push(chunk, encoding)) done()
@@ -370,7 +371,7 @@ class PipelineHandler extends Following implements NewHandler {
     if (returned == null || typeof returned.on !== 'function') throw new InvalidReturnValueError('expected Readable')
     const { duplex } = this
     returned.on('data', (chunk: unknown) => {
-      if (!duplex.push(chunk)) returned.pause()
+      if (!duplex.push(chunk)) (returned as Partial<Readable>).pause?.()
     }).on('error', error => { duplex.destroy(error) }).on('end', () => { duplex.push(null) }).on('close', () => {
       const { ended } = (duplex as unknown as { _readableState: { ended: boolean } })._readableState
       if (!ended) duplex.destroy(new RequestAbortedError())

@@ -1,4 +1,5 @@
-// Streams that stream() writes to, also those that do not destroy themselves and those of the oldest kind, end here as with undici.
+// Streams that stream() writes to and that a pipeline reads, also those that do not destroy themselves and those of the oldest kind, end here
+// as with undici.
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { Duplex, PassThrough, Stream, Writable } from 'node:stream'
@@ -75,5 +76,26 @@ test('a sink that is no stream, and has no destroy, does not keep a failed call 
   const sink = Object.assign(new EventEmitter(), { write: () => true, end () {} })
   await assert.rejects(client.stream({ path: '/', method: 'GET' }, () => sink), { code: 'UND_ERR_SOCKET' })
   await client.destroy()
+  await server.close()
+})
+
+test('a pipeline reads a stream of the oldest kind, which can neither be paused nor resumed, and ends it with an answer that is cut', async () => {
+  const server = await h1((request, response) => {
+    if (request.url === '/whole') response.end(Buffer.alloc(100_000))
+    else response.write('hello', () => { response.destroy() })
+  })
+  const read = ({ Client }, path) => new Promise(resolve => {
+    const client = new Client(server.url)
+    const got = []
+    let bytes = 0
+    client.pipeline({ path, method: 'GET' }, ({ body }) => {
+      const old = new Stream()
+      body.on('data', piece => { old.emit('data', piece) }).on('end', () => { old.emit('end') }).on('error', error => { got.push(`body: ${error.message}`) })
+      return old
+    }).on('data', piece => { bytes += piece.length }).on('error', error => { got.push(error.message) }).on('close', () => {
+      client.destroy().then(() => { resolve([bytes, ...got]) })
+    }).end()
+  })
+  for (const path of ['/whole', '/cut']) assert.deepEqual(await read(ours, path), await read(undici7, path), path)
   await server.close()
 })
