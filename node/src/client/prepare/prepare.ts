@@ -4,7 +4,7 @@
 import { bodyOf, type RequestBody, type Source } from './body'
 import { InvalidArgumentError, NotSupportedError, RequestContentLengthMismatchError } from '../../errors'
 import { checkMethod, checkPath, expectsBody, headOf, isFieldValue, textOf, withQuery, type Head, type Headers } from './head'
-import { isNew, type Handler } from '../calls/handler_forms'
+import { isNew, type Handler, type NewHandler } from '../calls/handler_forms'
 import type { Checked } from '../options'
 import { time } from '../options/values'
 import { SubmissionFlag } from '../../channel/codes'
@@ -204,7 +204,7 @@ function isBoundToStreams (checked: Checked, { method }: DispatchOptions, isForS
 
 /** Whether HTTP/2 has a way for it: a CONNECT, and a WebSocket whose handler takes a stream for it. */
 function isStreamable ({ method, upgrade }: DispatchOptions, handler: Handler | null): boolean {
-  return method === 'CONNECT' || (method === 'GET' && isForWebSocket(upgrade) && handler !== null && (isNew(handler) || isUpgradeOfUndici(handler)))
+  return method === 'CONNECT' || (method === 'GET' && isForWebSocket(upgrade) && handler !== null && (knowsStreams(handler) || isUpgradeOfUndici(handler)))
 }
 
 function isForWebSocket (upgrade: DispatchOptions['upgrade']): boolean {
@@ -220,6 +220,9 @@ const overH1 = (state: Targets, origin: string, servername: string | null) => ()
 function takesStreams (handler: Handler | null): boolean {
   return handler !== null && isNew(handler) && !isUpgradeOfUndici(handler)
 }
+
+/** A handler of the new form; and the one of undici 7's WebSocket, which has the calls of both forms. */
+function knowsStreams (handler: Handler): boolean { return isNew(handler) || typeof (handler as NewHandler).onRequestUpgrade === 'function' }
 
 /** `upgrade()` of undici, whose handler knows a stream of HTTP/2 in every line since undici 6. */
 function isUpgradeOfUndici (handler: Handler): boolean { return handler.constructor?.name === 'UpgradeHandler' }

@@ -76,6 +76,20 @@ test("undici 8's WebSocket echoes over a stream of HTTP/3, beside requests on th
   await new Promise(resolve => { server.close(resolve) })
 })
 
+test("undici 7's WebSocket echoes over a stream where the server speaks HTTP/2 alone", async () => {
+  const server = await h2(() => {}, { settings: { enableConnectProtocol: true } })
+  onConnect(server, stream => {
+    stream.respond({ ':status': 200 })
+    echoFrames(stream)
+  })
+  const agent = new Agent(tls)
+  for (let n = 0; n < 2; n++) {
+    assert.deepEqual(await echoed(lines.undici7.WebSocket, server.url.replace('https', 'wss'), agent), ['one', 'two', 1000, 'enough'])
+  }
+  await agent.close()
+  await server.close()
+})
+
 test('where a server takes no WebSocket on a stream it gets one over HTTP/1.1, from then on at once', { skip: !lines.undici8 }, async () => {
   const { WebSocket } = lines.undici8
   for (const serve of [h1s, handler => h2(handler, { allowHTTP1: true })]) {
