@@ -129,6 +129,40 @@ test('an extended CONNECT of HTTP/2 whose socket is ended behind nothing is rese
   assert.equal(stream.rstCode, http2.constants.NGHTTP2_CANCEL)
 })
 
+/** Bodies of refusals whose heads say that they are chunked, in the pieces in which they are written, and what their client reads. */
+const CHUNKED = {
+  'in chunks': [['2\r\nno\r\n', '5;a=b\r\n, not', '\r\n0\r\n\r\n'], 'no, not'],
+  'in one piece of chunks': [['3\r\nnot\r\n0\r\n\r\n'], 'not'],
+  'as http-proxy writes them, without chunks': [['no, ', 'not'], 'no, not']
+}
+
+for (const [how, [pieces, body]] of Object.entries(CHUNKED)) {
+  const write = (request, socket) => {
+    socket.write('HTTP/1.1 401 Unauthorized\r\nTransfer-Encoding: chunked\r\n\r\n')
+    for (const piece of pieces) socket.write(piece)
+    socket.end()
+  }
+  test(`the body of a refusal of an upgrade that is written ${how} is that of its client`, async t => {
+    const server = await started(t, false)
+    server.on('upgrade', write)
+    const asked = http.get({ port: server.address().port, host: '127.0.0.1', headers: { connection: 'Upgrade', upgrade: 'websocket' } })
+    const [response] = await once(asked, 'response')
+    let text = ''
+    for await (const piece of response) text += piece
+    assert.deepEqual([response.statusCode, text], [401, body])
+  })
+  test(`the body of a refusal of an extended CONNECT of HTTP/2 that is written ${how} is that of its client`, async t => {
+    const { server, asked } = await askedByConnect(t)
+    server.on('upgrade', write)
+    const stream = asked()
+    stream.setEncoding('utf8')
+    let text = ''
+    stream.on('data', piece => { text += piece })
+    await once(stream, 'end')
+    assert.equal(text, body)
+  })
+}
+
 /** Requests of HTTP/1.1 that are refused without a listener of requests, with the options of their server. */
 const UNSERVED = {
   'whose head is as long as none may be': [{ maxHeaderSize: 1024 }, `GET / HTTP/1.1\r\nhost: a\r\nx-a: ${'a'.repeat(1024)}\r\n\r\n`],

@@ -10,6 +10,7 @@ import { aborted } from '../codes'
 import { asked } from '../callbacks/asked'
 import { Intake } from '../stream/intake'
 import { Socket, socketOf, type SocketBytes } from '../connection/socket'
+import { Chunks } from '../../syntax/chunks'
 
 /** Characters of a head that is written in pieces. */
 const HEAD_LENGTH_MAX = 64 * 1024
@@ -18,10 +19,15 @@ const SWITCHING = 101
 const OK = 200
 const REDIRECTS = 300
 /** HTTP/1.1 fields of an upgrade, which extended CONNECT does not have (RFC 8441 section 5). */
-const OF_UPGRADES = new Set(['connection', 'upgrade', 'sec-websocket-accept'])
+const OF_UPGRADES = new Set(['connection', 'upgrade', 'sec-websocket-accept', 'transfer-encoding'])
 /** The start of the reason phrase behind a status. */
 const REASON_AT = 'HTTP/1.1 200 '.length
 const END_OF_HEAD = '\r\n\r\n'
+/** Chunked is what the head says of a body, which proxies may write without chunks behind the head of their upstream (http-proxy). */
+const IS_CHUNKED = /^transfer-encoding\s*:.*\bchunked\b/i
+/** The line in front of a chunk, or as much of it as is there. */
+const LINE_OF_CHUNK = /^[\da-f]{1,8}[ \t]*(;[^\r\n]*)?(\r\n|\r?$)/i
+const LINE_LENGTH = 256
 
 /** The body of a request that asks for an upgrade, where it is the request's and only what follows it is the socket's. */
 export interface BodyInFront {
@@ -49,6 +55,8 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   private endsConnection = false
   /** The answer of a stream that goes on with HTTP: it is sent whole. */
   private refusal: { status: number; reason: string; fields: string; body: Buffer[] } | null = null
+  /** The chunks of the body of an answer; true: its first bytes say whether it has any. */
+  private chunks: Chunks | boolean = false
 
   /** `isBare`: no head stands before the bytes; `answers`: what is written is an answer, whatever its status. */
   constructor (protected readonly exchange: Exchange, protected readonly socket: Socket, isBare = false, private readonly answers = exchange.version >= HttpVersion.Http2) {
@@ -70,10 +78,26 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   write (chunk: Buffer, done: (error?: Error) => void): void {
     const body = this.head === null ? chunk : this.writeHead(chunk)
     if (body === undefined) return done(new TypeError('a head of HTTP/1.1 must be written before anything else'))
-    if (this.refusal !== null) this.refusal.body.push(Buffer.from(body))
-    else if (body.length > 0) this.exchange.write(body)
+    try {
+      if (body.length > 0) this.writeBody(body)
+    } catch (error) {
+      return done(error as Error)
+    }
     if (this.exchange.hasRoom) done()
     else this.waiting.push(asked('WRITEWRAP', done))
+  }
+
+  private writeBody (bytes: Buffer): void {
+    if (this.chunks === true) this.chunks = LINE_OF_CHUNK.test(bytes.toString('latin1', 0, LINE_LENGTH)) && new Chunks()
+    const { chunks } = this
+    if (typeof chunks === 'boolean') return this.writePiece(bytes)
+    chunks.take(bytes, piece => { this.writePiece(piece) })
+    if (chunks.isOver && this.refusal === null) this.exchange.end()
+  }
+
+  private writePiece (bytes: Buffer): void {
+    if (this.refusal === null) this.exchange.write(bytes)
+    else this.refusal.body.push(Buffer.from(bytes))
   }
 
   /** Writes the head; returns the bytes of the piece behind it, or undefined for none. */
@@ -109,6 +133,7 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
       if (!lines.some(line => /^connection\s*:/i.test(line))) fields.push('Connection\0close')
     }
     const text = fields.join('\0')
+    this.chunks = (this.answers ? status !== SWITCHING : this.endsConnection) && lines.some(line => IS_CHUNKED.test(line))
     if (this.answers && status !== SWITCHING) this.refusal = { status, reason: isStream ? '' : reason, fields: text, body: [] }
     else exchange.respond(isStream ? 200 : status, text, ResponseFlag.NoDate, isStream ? '' : reason)
   }
