@@ -151,10 +151,12 @@ export function prepare (state: Targets, origin: string, options: DispatchOption
   const ends = options.reset ?? (head.reset || checked.pipelining === 0)
   // A stream may turn out to be empty, and then there is no body.
   const endsWithBody = options.reset == null && isOdd ? SubmissionFlag.BodyEndsConnection : 0
-  const written = method === 'CONNECT' ? tunnelTo(path, target.authority) : targetOf(target, head.host, withQuery(path, options.query))
+  // The connection writes the URL of an upgrade out, with the name that its head has.
+  const host = options.upgrade && target.isForwarded ? null : head.host
+  const written = method === 'CONNECT' ? tunnelTo(path, target.authority) : targetOf(target, host, withQuery(path, options.query))
   return {
     target,
-    head: textOf(method, written, head.host ?? target.authority, fields),
+    head: textOf(method, written, host ?? target.authority, fields),
     // An empty body ends with the head: an answer may come before the source has said so.
     body: leavesHttp ? 'tunnel' : upload === null ? given as Buffer | null : length === 0 ? null : 'streaming',
     upload,

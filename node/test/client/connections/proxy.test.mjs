@@ -253,6 +253,24 @@ test('a host field does not say where a request goes that a proxy forwards, and 
   for (const one of [dispatcher, via, origin]) await one.close()
 })
 
+test('an upgrade that a proxy forwards has the URL of its origin, whatever its host field says', async t => {
+  const heads = []
+  const via = net.createServer(socket => {
+    socket.on('error', () => {}).once('data', head => {
+      heads.push(String(head).split('\r\n').slice(0, 2))
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: own\r\n\r\n')
+    })
+  })
+  await once(via.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => via.close())
+  const dispatcher = new ProxyAgent(`http://127.0.0.1:${via.address().port}`)
+  const { headers, socket } = await dispatcher.upgrade({ origin: 'http://origin.test', path: '/up?a', protocol: 'own', headers: { host: 'named.test' } })
+  assert.equal(headers.upgrade, 'own')
+  socket.on('error', () => {}).destroy()
+  assert.deepEqual(heads, [['GET http://origin.test/up?a HTTP/1.1', 'host: origin.test']])
+  await dispatcher.destroy()
+})
+
 test('a proxy that resets its connection is asked again by a RetryAgent', async () => {
   const origin = await h1(answer)
   let count = 0
