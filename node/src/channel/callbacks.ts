@@ -49,12 +49,14 @@ export interface ConnectionListener {
 export interface ServerHalf {
   /** The entry at `at` of the completions. */
   complete: (code: Completion, at: number) => void
+  /** Whether it is for the ticks behind another entry of this `turn`. */
+  isBehindTicks: (code: Completion, at: number, turn: number) => boolean
   /** The engine is no more. */
   endAll: () => void
 }
 
 /** As `ServerHalf`, for streams that carry connections (`streams.ts`). */
-export interface StreamHalf extends ServerHalf {
+export interface StreamHalf extends Omit<ServerHalf, 'isBehindTicks'> {
   /** Submissions are about to be published. */
   beforeFlush: () => void
   /** The engine was called, which may change connections. */

@@ -17,6 +17,10 @@ export type { Failure } from '../errors/failures'
 export const HEAD_BYTES_MAX = 256 * 1024
 /** Turns of a drain before others of this loop get theirs. */
 const DRAIN_TURNS_MAX = 16
+/** As many with ticks alone between them. */
+const TICK_TURNS_MAX = 256
+
+const resolved = Promise.resolve()
 
 /** Unread bytes of a body with which its exchange does not hold the process: it waits for its reader, and where nothing else
  * holds the process none comes. undici stops reading the socket then, which holds no process either. */
@@ -28,6 +32,11 @@ export class Bridge extends Submissions {
   readonly completions: Int32Array
   readonly arena: CompletionArena
   private drained = 0
+  /** Between two of them ticks and microtasks run, as between two frames of node:http2. */
+  turn = 0
+  /** Turns without one of the event loop between them. */
+  private tickTurns = 0
+  private readonly drainInTick = (): void => { process.nextTick(() => { this.drain() }) }
   /** By number; 0 is unused. */
   private readonly callbacks: (ExchangeCallbacks | undefined)[] = [undefined]
   private readonly free: number[] = []
@@ -116,24 +125,33 @@ export class Bridge extends Submissions {
   protected drain (): void {
     const { control } = this
     this.draining = true
+    this.turn++
     let turns = 0
+    let isBehindTicks = false
     let thrown: { error: unknown } | undefined
     for (;;) {
       const completed = Atomics.load(control, Control.Completed)
       if (completed === this.drained) {
         Atomics.store(control, Control.ScriptSleeps, 1)
-        if (Atomics.load(control, Control.Completed) === completed) break
+        if (Atomics.load(control, Control.Completed) === completed) {
+          this.tickTurns = 0
+          break
+        }
         Atomics.store(control, Control.ScriptSleeps, 0)
         continue
       }
-      if (turns++ === DRAIN_TURNS_MAX || thrown !== undefined) {
-        // Still awake, so no wake-up comes: continues in the next turn.
-        inNextTurn(() => { this.drain() })
+      if (turns++ === DRAIN_TURNS_MAX || thrown !== undefined || isBehindTicks) {
+        // Still awake, so no wake-up comes: continues in the next turn, or behind the ticks of this one.
+        if (thrown === undefined && isBehindTicks && this.tickTurns++ < TICK_TURNS_MAX) void resolved.then(this.drainInTick)
+        else inNextTurn(() => { this.tickTurns = 0; this.drain() })
         break
       }
       while (this.drained !== completed && thrown === undefined) {
+        const at = (this.drained & this.entryMask) << 3
+        isBehindTicks = this.isBehindTicks(at)
+        if (isBehindTicks) break
         try {
-          this.complete((this.drained & this.entryMask) << 3)
+          this.complete(at)
         } catch (error) {
           thrown = { error }
         }
@@ -164,6 +182,12 @@ export class Bridge extends Submissions {
     }
     this.servers?.endAll()
     this.streams?.endAll()
+  }
+
+  /** Whether an entry waits for the ticks of one before it. */
+  private isBehindTicks (at: number): boolean {
+    const code = this.completions[at]! & 0xff
+    return code >= Completion.Request && code < Completion.StreamWrite && this.servers!.isBehindTicks(code, at, this.turn)
   }
 
   private complete (at: number): void {

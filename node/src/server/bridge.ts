@@ -3,7 +3,7 @@
 
 import {
   Body, BY_REFERENCE_BYTES_MIN, ClientHelloWord, ClosedWord, Completion, CompletionFlag, ConnectedWord, type ControlFrame, EntryWord, FileFailedWord,
-  GoawayWord, HandshakeFailedWord, HandshakeFailure, MalformedWord, PongWord, RequestWord, ResponseFlag, ResponseRoomWord, SettingsAcknowledgedWord,
+  GoawayWord, HandshakeFailedWord, HandshakeFailure, HttpVersion, MalformedWord, PongWord, RequestWord, ResponseFlag, ResponseRoomWord, SettingsAcknowledgedWord,
   UnnegotiatedWord, UploadWord, ViolationWord, writeAbort, writeControl, writeDecline, writeFinish, writeInform, writeReset, writeRespond, writeSend,
   writeShutDown, writeTakeUpload, type EntryWriter
 } from '../channel/codes'
@@ -29,6 +29,7 @@ const TEXT_LENGTH_MAX = BY_REFERENCE_BYTES_MIN / 3
 
 /** Takes the events of a server's connections. */
 interface Listener {
+  turn: number
   readonly callbacks: ListenerCallbacks
   readonly admission: Admission
   readonly ahead: Ahead
@@ -68,8 +69,39 @@ export class ServerBridge implements ServerHalf {
     if (this.exchanges[exchange.number] === exchange) this.exchanges[exchange.number] = undefined
   }
 
+  /** Over HTTP/2, what an exchange or a connection has behind an event that was reported in this turn: its listeners may wait for
+   * that event, as by `await once(..)`, and listen in time. */
+  isBehindTicks (code: Completion, at: number, turn: number): boolean {
+    const number = this.bridge.completions[at + EntryWord.Number]!
+    switch (code) {
+      case Completion.Trailers:
+      case Completion.Closed: {
+        const exchange = this.exchanges[number]
+        if (exchange?.turn !== turn || exchange.connection.version !== HttpVersion.Http2) return false
+        // Readers of a body that is whole are known to have it, and its end, in front of this.
+        return code === Completion.Trailers || !exchange.hasBody || !exchange.received
+      }
+      case Completion.Pong:
+      case Completion.Ping:
+      case Completion.SettingsReceived:
+      case Completion.SettingsAcknowledged:
+      case Completion.Goaway:
+      case Completion.Violation:
+      case Completion.TransportFailed:
+      case Completion.Disconnected: {
+        const connection = this.connections.get(number)
+        return connection?.turn === turn && connection.version === HttpVersion.Http2
+      }
+      case Completion.Request: {
+        const listener = this.connections.get(this.bridge.completions[at + RequestWord.Connection]!)?.listener
+        return listener?.turn === turn && listener.callbacks.hasListeners?.() === false
+      }
+      default: return false
+    }
+  }
+
   complete (code: Completion, at: number): void {
-    const { completions } = this.bridge
+    const { completions, turn } = this.bridge
     const number = completions[at + EntryWord.Number]!
     switch (code) {
       case Completion.Request: return this.completeRequest(at)
@@ -85,6 +117,7 @@ export class ServerBridge implements ServerHalf {
         const carried = stream === 0 ? undefined : streamsOf(this.bridge).streamOf(stream)
         const expected = carried === undefined ? undefined : listener.expected.get(carried)
         const connection = expected ?? new Connection(this, listener, number, completions[at + ConnectedWord.Version]!, text, carried)
+        connection.turn = turn
         this.connections.set(number, connection)
         if (expected !== undefined) return listener.begun(expected, number)
         return connection.scope.runInAsyncScope(listener.opened, listener, connection)
@@ -180,13 +213,18 @@ export class ServerBridge implements ServerHalf {
       if (code === Completion.Upload && (word0 & CompletionFlag.ByReference) !== 0) this.bridge.native.take(completions[at + UploadWord.Body]!)
       return this.bridge.arena.skip(completions[at + EntryWord.Position]!, completions[at + EntryWord.Length]!)
     }
+    exchange.turn = turn
     exchange.scope.runInAsyncScope(this.completeExchange, this, exchange, code, at)
+    // As with its own end: that of its connection finds readers that are about to get the end of the body.
+    if (exchange.hasBody && exchange.received) exchange.connection.turn = 0
   }
 
   /** A control frame of the peer's. */
   private completeControl (code: Completion, at: number, number: number): void {
-    const { bridge: { completions }, connections } = this
-    const callbacks = connections.get(number)?.callbacks
+    const { bridge: { completions, turn }, connections } = this
+    const connection = connections.get(number)
+    if (connection !== undefined) connection.turn = turn
+    const callbacks = connection?.callbacks
     switch (code) {
       case Completion.Pong: return callbacks?.$onPong(this.bytes(at), completions[at + PongWord.Micros]! / 1000)
       case Completion.Ping: return callbacks?.$onPing(this.bytes(at))
@@ -240,6 +278,7 @@ export class ServerBridge implements ServerHalf {
       connection.upgradeHead = undefined
     }
     this.exchanges[number] = exchange
+    exchange.turn = connection.turn = connection.listener.turn = this.bridge.turn
     connection.open++
     const { callbacks } = connection.listener
     exchange.scope.runInAsyncScope(callbacks.onRequest, callbacks, exchange)

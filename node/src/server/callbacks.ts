@@ -13,6 +13,8 @@ export interface FailedHandshake { kind: number; alert: number; text: string; re
 /** The callbacks of a server. */
 export interface ListenerCallbacks {
   onRequest: (exchange: Exchange) => void
+  /** Whether requests have listeners now. Where they have none, as behind a `once`, the next one waits for the ticks of the last. */
+  hasListeners?: () => boolean
   /** A handshake is done, and its version is known. */
   onConnection?: (connection: Connection) => void
   /** With `acceptEvents`: the version of a connection is known that was reported with the version 1. */

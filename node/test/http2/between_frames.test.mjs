@@ -18,6 +18,11 @@ const ping = frame(PING, 0, 0, Buffer.alloc(8))
 const goaway = frame(GOAWAY, 0, 0, numbers(1, INTERNAL_ERROR))
 const trailers = frame(HEADERS, END_HEADERS | END_STREAM, 1, Buffer.from([0x40, 1, 0x74, 1, 0x31]))
 
+const preface = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), settings])
+const request = (method, stream, flags) => frame(HEADERS, flags, stream, Buffer.from([method, 0x84, 0x86, 0x41, 1, 0x61]))
+const get = stream => request(0x82, stream, END_HEADERS | END_STREAM)
+const post = stream => request(0x83, stream, END_HEADERS)
+
 /** A session to a server that sends its settings when the preface comes, and what `send` is given later. */
 async function connected (t, http2, behindSettings = []) {
   const server = net.createServer(socket => {
@@ -88,5 +93,50 @@ for (const [name, http2] of Object.entries(MODULES)) {
       seen.push(await Promise.race([once(session, event).then(() => event), once(session, 'close').then(() => 'close')]))
     }
     assert.deepEqual(seen, ['remoteSettings', 'localSettings', 'ping', 'goaway'])
+  })
+
+  /** The first stream of a server that gets these frames together. */
+  const served = async (t, ...frames) => {
+    const server = http2.createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const socket = net.connect(server.address().port, '127.0.0.1').resume()
+    t.after(() => {
+      socket.destroy()
+      server.close()
+    })
+    const [[session]] = await Promise.all([once(server, 'session'), once(socket, 'connect').then(() => { socket.write(preface) })])
+    session.on('error', () => {})
+    await once(session, 'localSettings')
+    socket.write(Buffer.concat(frames))
+    const [stream] = await once(server, 'stream')
+    t.after(() => { stream.on('error', () => {}) })
+    return { server, session, stream: stream.resume() }
+  }
+
+  test(`${name}: a server that has waited for a stream listens to the reset right behind its head`, async t => {
+    const { stream } = await served(t, post(1), reset(1))
+    const ends = Promise.all([firstOf(stream, 'aborted', 'close'), firstOf(stream, 'error', 'close')])
+    assert.deepEqual(await ends, ['aborted', 'ERR_HTTP2_STREAM_ERROR'])
+  })
+
+  test(`${name}: a server that has waited for a stream gets the trailers that came with its head`, async t => {
+    const { stream } = await served(t, post(1), frame(DATA, 0, 1, Buffer.from('body')), trailers)
+    stream.respond()
+    stream.end()
+    assert.equal(await firstOf(stream, 'trailers', 'close'), 'trailers')
+  })
+
+  test(`${name}: a server that has waited for a stream hears of a ping and a GOAWAY that came with its head`, async t => {
+    const { session, stream } = await served(t, post(1), ping, frame(GOAWAY, 0, 0, numbers(0, INTERNAL_ERROR)))
+    stream.on('error', () => {})
+    assert.equal(await firstOf(session, 'ping', 'goaway', 'close'), 'ping')
+    assert.equal(await firstOf(session, 'goaway', 'close'), 'goaway')
+  })
+
+  test(`${name}: a server that has waited for one stream gets the next one, which came with it`, async t => {
+    const { server } = await served(t, get(1), get(3))
+    const [stream] = await once(server, 'stream')
+    stream.on('error', () => {})
+    assert.equal(stream.id, 3)
   })
 }

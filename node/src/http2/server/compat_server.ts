@@ -169,6 +169,7 @@ export class CompatServer {
     const { server, connections } = this
     return new Listener({
       onRequest: exchange => { connections.arrive(exchange, () => { this.onRequest(exchange) }) },
+      hasListeners: () => server.listenerCount('request') > 0 || server.listenerCount('stream') > 0,
       onConnection: connection => { connections.onConnection(connection) },
       onIdentified: connection => { connections.fresh.report(connection, () => { connections.onIdentified(connection) }) },
       onConnectionClosed: connection => { connections.fresh.report(connection, () => { connections.onConnectionClosed(connection) }) },
