@@ -17,6 +17,8 @@ const ASKED = {
 /** More than the engine takes at once. */
 const PIECES = 8
 const PIECE = Buffer.alloc(100_000, 'x')
+/** Requests beside another, while something that is due at once may take. */
+const ROUNDS = 200
 const LEFT = {
   destroy: socket => { socket.destroy() },
   'destroy behind end': socket => { socket.end(); socket.destroy() },
@@ -162,6 +164,47 @@ for (const [how, [pieces, body]] of Object.entries(CHUNKED)) {
     assert.equal(text, body)
   })
 }
+
+for (const text of ['Content-Length: 2\r\n\r\nno', 'Content-Length: 0\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n']) {
+  test(`a whole refusal of an extended CONNECT of HTTP/2 arrives although its socket stays open: ${JSON.stringify(text)}`, async t => {
+    const { server, asked } = await askedByConnect(t)
+    server.on('upgrade', (request, socket) => { socket.write(`HTTP/1.1 401 Unauthorized\r\n${text}`) })
+    const stream = asked()
+    stream.setEncoding('utf8')
+    let got = ''
+    stream.on('data', piece => { got += piece })
+    await once(stream, 'end')
+    assert.equal(got, text.includes('no') ? 'no' : '')
+  })
+}
+
+test('an answer without a length that a listener writes to the socket of a request ends its connection, although the body of the request has not come', async t => {
+  const server = createServer({ requests: 'http' }, (request, response) => {
+    if (request.method === 'GET') response.end()
+    else request.socket.end('HTTP/1.1 413 Payload Too Large\r\nConnection: close\r\n\r\nlong')
+  })
+  const agent = new http.Agent({ keepAlive: true })
+  t.after(() => {
+    agent.destroy()
+    server.close()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  const client = net.connect(port, '127.0.0.1')
+  t.after(() => { client.destroy() })
+  client.setEncoding('latin1').write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\na')
+  let got = ''
+  client.on('data', piece => { got += piece })
+  while (!got.includes('long')) await once(client, 'data')
+  // Others go on meanwhile, and this one does not wait for a timeout.
+  for (let round = 0; round < ROUNDS && !client.readableEnded; round++) {
+    const [response] = await once(http.get({ port, host: '127.0.0.1', agent }), 'response')
+    await once(response.resume(), 'end')
+  }
+  assert.match(got, /^HTTP\/1\.1 413 /)
+  assert.equal(client.readableEnded, true)
+})
 
 /** Requests of HTTP/1.1 that are refused without a listener of requests, with the options of their server. */
 const UNSERVED = {

@@ -116,6 +116,8 @@ export class RawAnswer implements SocketBytes {
   private end (): void {
     if (this.head !== null) return this.exchange.reset(CANCEL)
     this.exchange.end()
+    // The end of the connection does not wait for the rest of the request.
+    this.exchange.decline()
     if (this.exchange.version < HttpVersion.Http2) this.socket.$of.shutDown()
   }
 

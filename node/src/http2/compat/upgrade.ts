@@ -23,6 +23,7 @@ const OF_UPGRADES = new Set(['connection', 'upgrade', 'sec-websocket-accept', 't
 /** The start of the reason phrase behind a status. */
 const REASON_AT = 'HTTP/1.1 200 '.length
 const END_OF_HEAD = '\r\n\r\n'
+const IS_LENGTH = /^content-length\s*:\s*\d+\s*$/i
 /** Chunked is what the head says of a body, which proxies may write without chunks behind the head of their upstream (http-proxy). */
 const IS_CHUNKED = /^transfer-encoding\s*:.*\bchunked\b/i
 /** The line in front of a chunk, or as much of it as is there. */
@@ -53,8 +54,11 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   skips = 0
   /** The head refuses the upgrade of a connection of HTTP/1.1, which ends behind it. */
   private endsConnection = false
-  /** The answer of a stream that goes on with HTTP: it is sent whole. */
+  /** The answer of a stream that goes on with HTTP: it is sent whole, once its body is, or its socket ends. */
   private refusal: { status: number; reason: string; fields: string; body: Buffer[] } | null = null
+  /** Bytes of the body of that answer that are to come; null: its head does not say. */
+  private left: number | null = null
+  private isOver = false
   /** The chunks of the body of an answer; true: its first bytes say whether it has any. */
   private chunks: Chunks | boolean = false
 
@@ -92,12 +96,22 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
     const { chunks } = this
     if (typeof chunks === 'boolean') return this.writePiece(bytes)
     chunks.take(bytes, piece => { this.writePiece(piece) })
-    if (chunks.isOver && this.refusal === null) this.exchange.end()
+    if (chunks.isOver) this.end()
   }
 
   private writePiece (bytes: Buffer): void {
-    if (this.refusal === null) this.exchange.write(bytes)
-    else this.refusal.body.push(Buffer.from(bytes))
+    if (this.refusal === null) return this.exchange.write(bytes)
+    this.refusal.body.push(Buffer.from(bytes.subarray(0, this.left ?? bytes.length)))
+    if (this.left === null) return
+    this.left -= Math.min(this.left, bytes.length)
+    if (this.left === 0) this.end()
+  }
+
+  /** Ends what was written: it is whole. */
+  private end (): void {
+    const { exchange, refusal } = this
+    if (refusal === null) exchange.end()
+    else if (!exchange.headSent) exchange.answer(refusal.status, refusal.fields, Buffer.concat(refusal.body), ResponseFlag.NoDate | ResponseFlag.Quiet, refusal.reason)
   }
 
   /** Writes the head; returns the bytes of the piece behind it, or undefined for none. */
@@ -134,8 +148,12 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
     }
     const text = fields.join('\0')
     this.chunks = (this.answers ? status !== SWITCHING : this.endsConnection) && lines.some(line => IS_CHUNKED.test(line))
-    if (this.answers && status !== SWITCHING) this.refusal = { status, reason: isStream ? '' : reason, fields: text, body: [] }
-    else exchange.respond(isStream ? 200 : status, text, ResponseFlag.NoDate, isStream ? '' : reason)
+    if (this.answers && status !== SWITCHING) {
+      this.refusal = { status, reason: isStream ? '' : reason, fields: text, body: [] }
+      const length = lines.find(line => IS_LENGTH.test(line))
+      this.left = exchange.isHead || length === undefined ? null : Number(length.slice(length.indexOf(':') + 1))
+      if (this.left === 0) this.end()
+    } else exchange.respond(isStream ? 200 : status, text, ResponseFlag.NoDate, isStream ? '' : reason)
   }
 
   /** Whether other bytes than those of HTTP follow a head with this status. */
@@ -144,12 +162,12 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   }
 
   finish (done: () => void): void {
-    const { exchange, refusal } = this
+    const { exchange } = this
+    this.isOver = true
     // A part of a head answers nothing.
     if (this.head !== null) exchange.reset(CANCEL)
     // A listener that refuses destroys the socket next, which must not reset bytes in flight.
-    else if (refusal === null) exchange.end()
-    else exchange.answer(refusal.status, refusal.fields, Buffer.concat(refusal.body), ResponseFlag.NoDate | ResponseFlag.Quiet, refusal.reason)
+    else this.end()
     if (this.endsConnection) exchange.connection.shutDown()
     done()
   }
@@ -157,8 +175,8 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   /** As on one of the system what was written leaves, and an end follows it. */
   leave (): void {
     const { exchange } = this
-    if (this.refusal !== null && !exchange.headSent) {
-      // It waits here for its end, so that it has a length.
+    if (this.refusal !== null && !this.isOver) {
+      // It may wait here for its end, so that it has a length.
       this.finish(() => {})
       return exchange.decline()
     }
