@@ -178,6 +178,26 @@ for (const text of ['Content-Length: 2\r\n\r\nno', 'Content-Length: 0\r\n\r\n', 
   })
 }
 
+for (const ends of ['with it', 'later']) {
+  test(`the socket of an extended CONNECT of HTTP/2 that is refused and ended ${ends} closes with its stream`, async t => {
+    const { server, asked } = await askedByConnect(t)
+    const closed = new Promise(resolve => {
+      server.on('upgrade', (request, socket) => {
+        socket.on('close', resolve)
+        const refusal = 'HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n'
+        if (ends === 'with it') return void socket.end(refusal)
+        socket.write(refusal)
+        setImmediate(() => { socket.end() })
+      })
+    })
+    // The client leaves its side open.
+    const stream = asked().resume()
+    await Promise.all([new Promise(resolve => { stream.on('close', resolve) }), closed])
+    assert.equal(stream.rstCode, http2.constants.NGHTTP2_NO_ERROR)
+    assert.equal(await closed, false)
+  })
+}
+
 test('an answer without a length that a listener writes to the socket of a request ends its connection, although the body of the request has not come', async t => {
   const server = createServer({ requests: 'http' }, (request, response) => {
     if (request.method === 'GET') response.end()

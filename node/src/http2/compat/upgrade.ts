@@ -111,7 +111,12 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
   private end (): void {
     const { exchange, refusal } = this
     if (refusal === null) exchange.end()
-    else if (!exchange.headSent) exchange.answer(refusal.status, refusal.fields, Buffer.concat(refusal.body), ResponseFlag.NoDate | ResponseFlag.Quiet, refusal.reason)
+    else if (!exchange.headSent) {
+      // A stream ends with it, and reports that: its socket closes behind it.
+      const isStream = exchange.version >= HttpVersion.Http2
+      exchange.answer(refusal.status, refusal.fields, Buffer.concat(refusal.body), ResponseFlag.NoDate | (isStream ? 0 : ResponseFlag.Quiet), refusal.reason)
+      if (isStream) exchange.decline()
+    }
   }
 
   /** Writes the head; returns the bytes of the piece behind it, or undefined for none. */
