@@ -215,7 +215,7 @@ impl Session {
                         }
                         _ => None,
                     };
-                    if code.is_some() && self.side().is_client() {
+                    if code.is_some() {
                         self.read_all(machine, now);
                     }
                     self.lost = Some(reason);

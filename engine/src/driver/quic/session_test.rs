@@ -76,6 +76,8 @@ struct Scene {
     secret: Secret,
     /// The server begins no answer.
     answers_nothing: bool,
+    /// Bytes of bodies that the server got; it reads none of them.
+    uploaded: u64,
 }
 
 fn tls() -> (Arc<rustls::ServerConfig>, Arc<rustls::ClientConfig>) {
@@ -326,6 +328,7 @@ impl Scene {
             alarm: None,
             secret,
             answers_nothing: false,
+            uploaded: 0,
         }
     }
     /// Goes on for so long, in virtual time.
@@ -370,6 +373,9 @@ impl Scene {
         }
         while let Some(fact) = self.server.machine.poll_event() {
             any = true;
+            if let Fact::BodyReceived { data, .. } = &fact {
+                self.uploaded += data.len() as u64;
+            }
             if let Fact::RequestReceived { stream, .. } = fact {
                 if self.answers_nothing {
                     continue;

@@ -1,5 +1,5 @@
-//! A connection that is closed while its congestion window is full still delivers its code to the
-//! peer.
+//! The end of a connection: the bytes that came before it are read, and where the congestion window is full its code still
+//! reaches the peer.
 
 use super::*;
 use trunkline_core::error::H2Code;
@@ -74,4 +74,14 @@ fn a_client_that_closes_on_a_slow_path_is_done_after_a_second() {
     assert!(!is_done(&scene), "it answers late packets");
     scene.run_for(Duration::from_millis(200));
     assert!(is_done(&scene));
+}
+
+#[test]
+fn a_server_gets_all_that_a_client_has_sent_before_it_closes() {
+    let mut scene = sending(Side::Client);
+    scene.run_for(Duration::from_secs(3));
+    assert!(scene.uploaded < MIB, "none of it is read");
+    scene.client.machine.abort(scene.now, H2Code::NO_ERROR);
+    scene.run_until(|scene| scene.server.machine.is_closed());
+    assert_eq!(scene.uploaded, MIB);
 }

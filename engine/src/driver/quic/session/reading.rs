@@ -10,9 +10,9 @@ use trunkline_core::h3;
 use trunkline_core::http::StreamId;
 
 impl Session {
-    /// Gives the machine what has come of every stream, at most its receive window, before the close of a
-    /// server: one that drains closes when all is acknowledged (RFC 9114 section 5.2), which users may be slower to
-    /// read.
+    /// Gives the machine what has come of every stream, at most its receive window, before the close of its peer: a server that
+    /// drains closes when all is acknowledged (RFC 9114 section 5.2), as does a client that is done, which users may be slower
+    /// to read.
     pub(super) fn read_all(&mut self, machine: &mut h3::Conn, now: Instant) {
         for stream in machine.open_streams() {
             // Ids of streams are variable-length integers.
