@@ -221,6 +221,10 @@ impl Conn {
             _ => 0,
         }
     }
+    /// Client: whether bytes of a request behind its response are still here, or its end is not acknowledged.
+    pub fn is_sending(&self, stream: StreamId) -> bool {
+        self.streams.get(stream).is_some() || self.unacknowledged.holds(stream)
+    }
     /// Client: whether the server takes extended CONNECT (RFC 9220 section 3).
     pub fn takes_extended_connect(&self) -> bool {
         self.peer.get().enable_connect_protocol

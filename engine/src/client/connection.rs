@@ -18,7 +18,8 @@ use crate::error::{Error, ErrorKind, Fault, Retry};
 use deadlines::Deadlines;
 use entry::{EntrySlots, Upload};
 use health::HEALTH;
-use start::{HeldHeads, SETTINGS_WAIT, Unsettled};
+use send::UNFLUSHED;
+use start::{HeldHeads, Unsettled};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -282,6 +283,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             self.apply_stop(now);
         }
         let written = self.io.poll_write(cx, now);
+        self.drop_flushed(now);
         // Writing may have made room for waiting bodies, whose new bytes are not written yet; no
         // other event wakes the task for them.
         let pumped = self.take_events(now) && written.is_ready();
@@ -298,7 +300,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         // A request may have come since the link found nothing open: its deadlines are needed.
         if self.io.rest(now) && self.slots.len() == 0 && self.held.is_empty() {
             self.slots.release();
-            self.deadlines.release(|slot| slot >= SETTINGS_WAIT);
+            self.deadlines.release(|slot| slot >= UNFLUSHED);
             (self.arrivals, self.heads) = (Vec::new(), Vec::new());
         }
         self.io.poll_timer(cx, now).is_pending()

@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::{H2Code, TransportEnd};
-use trunkline_core::http::Side;
+use trunkline_core::http::{Side, StreamId};
 use trunkline_core::limits::Config;
 use trunkline_core::pool::Unanswered;
 
@@ -194,6 +194,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
                 }
             }
         }
+    }
+    /// Client: whether bytes of a request's body are still here behind its response, or may be among those that the transport
+    /// has not taken.
+    pub(crate) fn is_sending(&mut self, stream: StreamId) -> bool {
+        let is_unflushed = match &self.carrier {
+            IoKind::Bytes(transport) => {
+                !transport.is_flushed() || !self.machine.written().is_empty()
+            }
+            IoKind::Quic(_) => false,
+        };
+        !self.broken && (is_unflushed || self.machine.is_sending(stream))
     }
     /// Carries out the deadlines that have passed; false when none has.
     pub(crate) fn expire_due(&mut self, now: Instant) -> bool {

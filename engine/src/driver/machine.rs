@@ -116,6 +116,15 @@ impl Machine {
             other => other.reset(now, stream, code),
         }
     }
+    /// Client: whether bytes of a request's body, or their end, are still here behind its response. Those of HTTP/1.1 are with the
+    /// bytes for the transport at once.
+    pub(crate) fn is_sending(&self, stream: StreamId) -> bool {
+        match self {
+            Self::H1(_) => false,
+            Self::H2(conn) => conn.is_open(stream),
+            Self::H3(http3) => http3.conn.is_sending(stream),
+        }
+    }
     /// Server: whether the connection leaves HTTP with this exchange next; HTTP/1.1's alone.
     pub(crate) fn leaves_with(&self, stream: StreamId) -> bool {
         matches!(self, Self::H1(conn) if conn.leaves_with(stream))

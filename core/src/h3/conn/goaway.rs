@@ -44,6 +44,9 @@ impl UnacknowledgedEnds {
         let found = self.waiting.iter().position(|waiting| *waiting == id);
         found.is_some_and(|index| self.waiting.remove(index).is_some()) && self.waiting.is_empty()
     }
+    pub(in crate::h3) fn holds(&self, id: StreamId) -> bool {
+        self.waiting.contains(&id)
+    }
     /// Whether a drained connection waits for some.
     fn hold(&self) -> bool {
         !self.waiting.is_empty()

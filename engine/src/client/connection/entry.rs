@@ -204,9 +204,29 @@ pub(super) struct EntrySlots {
     free: Vec<u32>,
     by_stream: HashMap<u64, u32, BuildHasherDefault<StreamHasher>>,
     serial: u64,
+    /// Bodies of requests that are over, in the order in which they ended.
+    pub(super) unflushed: Vec<UnflushedBody>,
+}
+
+/// The body of a request that is over, whose last bytes have not left. Its source may let the process end when it is dropped.
+pub(super) struct UnflushedBody {
+    pub(super) stream: StreamId,
+    pub(super) until: Instant,
+    /// Dropped with this.
+    _body: Body,
 }
 
 impl EntrySlots {
+    /// Keeps the body of an exchange that is over.
+    pub(super) fn keep_unflushed(&mut self, entry: ExchangeEntry, until: Instant) {
+        let (stream, mut request) = (entry.stream, entry.request);
+        let _body = std::mem::replace(&mut request.body, Body::empty());
+        self.unflushed.push(UnflushedBody {
+            stream,
+            until,
+            _body,
+        });
+    }
     /// The slot that `insert` will fill next.
     pub(super) fn vacant(&self) -> u32 {
         let next = self.entries.len() as u32;

@@ -14,8 +14,33 @@ use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::StreamId;
+use trunkline_core::limits::LEFT_TUNNEL_TIME_MAX;
+
+/// The slot number that stands for bodies whose last bytes have not left, among the connection's deadlines, beside that of its health and
+/// that of its peer's settings. None below is a slot's.
+pub(super) const UNFLUSHED: u32 = u32::MAX - 2;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
+    /// Keeps the body of an exchange that is over until its last bytes have left, or its peer has taken none of them for the
+    /// time that a response may take.
+    pub(super) fn keep_unflushed(&mut self, now: Instant, entry: ExchangeEntry) {
+        let patience = entry.request.patience.headers;
+        let patience = patience.or(self.settings.timeouts.headers);
+        let until = now + patience.unwrap_or(LEFT_TUNNEL_TIME_MAX);
+        self.deadlines.push(until, UNFLUSHED, 0);
+        self.slots.keep_unflushed(entry, until);
+    }
+
+    /// Drops the bodies whose last bytes have left since.
+    pub(super) fn drop_flushed(&mut self, now: Instant) {
+        if !self.slots.unflushed.is_empty() {
+            let io = &mut self.io;
+            self.slots
+                .unflushed
+                .retain(|body| body.until > now && io.is_sending(body.stream));
+        }
+    }
+
     /// A body that is all there: the machine holds it by reference until the peer takes it.
     pub(super) fn send_whole(&mut self, now: Instant, slot: u32, bytes: Bytes) {
         let Some(entry) = self.slots.get_mut(slot) else {

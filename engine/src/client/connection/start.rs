@@ -7,6 +7,7 @@ pub(super) use held_heads::HeldHeads;
 use super::ConnectionTask;
 use super::entry::{ExchangeEntry, Incoming, Upload};
 use super::health::HEALTH;
+use super::send::UNFLUSHED;
 use crate::client::dispatch::INBOX;
 use crate::client::exchange::{Early, Outgoing};
 use crate::driver::machine::Machine;
@@ -20,7 +21,7 @@ use trunkline_core::h1::OpenOptions;
 use trunkline_core::http::{StreamId, Token};
 
 /// The slot number that stands for the requests that wait for the peer's settings, among the
-/// connection's deadlines. None below is a slot's.
+/// connection's deadlines.
 pub(super) const SETTINGS_WAIT: u32 = HEALTH - 1;
 
 /// A request that waits for the peer's settings.
@@ -208,7 +209,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             self.deadlines.push(due, slot, serial);
             let slots = &self.slots;
             self.deadlines.tidy(slots.len(), |slot, serial| {
-                slot >= SETTINGS_WAIT || slots.get(slot).is_some_and(|entry| entry.serial == serial)
+                slot >= UNFLUSHED || slots.get(slot).is_some_and(|entry| entry.serial == serial)
             });
         }
         match at_once {

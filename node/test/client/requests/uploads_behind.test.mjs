@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { Readable, Writable } from 'node:stream'
 import test from 'node:test'
 import { Agent, Client, fetchOver } from 'trunkline'
-import { h1, h2c } from '../../support/servers/servers.mjs'
+import { h2c } from '../../support/servers/servers.mjs'
 import { versions } from '../../support/servers/versions.mjs'
 
 // Sockets of servers hold no process, which waits for what they get.
@@ -214,28 +214,39 @@ for (const version of versions) {
   })
 }
 
-for (const [name, serve, options, body, isWhole] of [
-  ['over HTTP/1.1 holds the process while its peer is to take it', h1, '{}', `Buffer.alloc(${BODY_BYTES})`, true],
-  ['holds no process while its source has nothing', h2c, '{ allowH2: true, useH2c: true }', 'new Readable({ read () {} }).on("error", () => {})', false]
-]) {
-  test(`a body behind its answer ${name}`, { timeout: 60_000 }, async t => {
-    let length = 0
-    const server = await serve((request, response) => {
-      request.on('error', () => {})
-      request.on('data', piece => { length += piece.length })
+/** Runs a program of a request whose body goes on behind its answer, as `text` says; resolves with the bytes that the server got. */
+async function lengthOf (t, { serve, options = {} }, text) {
+  let length = 0
+  let handler
+  const over = new Promise(resolve => {
+    handler = (request, response) => {
+      request.on('error', () => {}).on('data', piece => { length += piece.length }).on('close', resolve)
+      // One of node:http that is cut behind its response has no `close`.
+      if (request.httpVersion === '1.1') request.socket.on('close', resolve)
       response.end('answered')
-    })
-    t.after(() => server.close())
-    const closed = once(server.server, 'request').then(([request]) => once(request, 'close'))
-    const program = `
-      import { Readable } from 'node:stream'
-      import { Client } from 'trunkline'
-      const client = new Client('${server.url}', ${options})
-      const { body } = await client.request({ path: '/', method: 'POST', body: ${body} })
-      if (await body.text() !== 'answered') process.exitCode = 5`
-    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { cwd: import.meta.dirname, stdio: ['ignore', 'ignore', 'inherit'] })
-    assert.deepEqual(await once(child, 'exit'), [0, null])
-    await closed
-    assert.equal(length === BODY_BYTES, isWhole)
+    }
+  })
+  const server = await serve(handler)
+  t.after(() => server.close())
+  const program = `
+    import { Readable } from 'node:stream'
+    import { Client } from 'trunkline'
+    const client = new Client('${server.url}', ${JSON.stringify(options)})
+    const { body } = await client.request({ path: '/', method: 'POST', body: ${text} })
+    if (await body.text() !== 'answered') process.exitCode = 5`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { cwd: import.meta.dirname, stdio: ['ignore', 'ignore', 'inherit'] })
+  assert.deepEqual(await once(child, 'exit'), [0, null])
+  await over
+  return length
+}
+
+for (const version of versions) {
+  test(`over ${version.name} a process stays until all of a body behind its answer has left it`, { timeout: 60_000 }, async t => {
+    assert.equal(await lengthOf(t, version, `Buffer.alloc(${BODY_BYTES})`), BODY_BYTES)
   })
 }
+
+test('a body behind its answer holds no process while its source has nothing', { timeout: 60_000 }, async t => {
+  const http2 = { serve: h2c, options: { allowH2: true, useH2c: true } }
+  assert.equal(await lengthOf(t, http2, 'new Readable({ read () {} }).on("error", () => {})'), 0)
+})
