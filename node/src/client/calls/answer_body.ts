@@ -306,9 +306,10 @@ export class Body extends LazyReadable {
           reject(thrown as Error)
         }
       }
-      if (this.$failure !== null) return settle(this.$failure)
-      this.$collected = chunks
       this.$settle = settle
+      // All that came before the failure is asked for, and the failure is what answers.
+      if (this.$failure !== null) return void this.destroy(this.$failure)
+      this.$collected = chunks
       if (this.$isEnded) this.$finishCollected()
     })
   }

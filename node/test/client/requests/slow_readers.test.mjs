@@ -93,3 +93,40 @@ test('a reader that gives up a body behind a failure gets no more of it', { time
   const [error] = await failed
   assert.equal(error, reason)
 })
+
+test('a body that is asked for all of it behind a failure fails by its events too', { timeout: 60_000 }, async t => {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-length': 2 * BYTES }).write(Buffer.alloc(BYTES), () => { response.socket.end() })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  for (const way of ['text', 'json', 'blob', 'bytes', 'arrayBuffer', 'formData']) {
+    const client = new Client(`http://127.0.0.1:${server.address().port}`)
+    t.after(() => client.destroy())
+    const disconnected = once(client, 'disconnect')
+    const { body } = await client.request({ path: '/', method: 'GET' })
+    await disconnected
+    const events = []
+    const closed = new Promise(resolve => { body.on('error', ({ code }) => { events.push(code) }).on('close', () => { events.push('close'); resolve() }) })
+    await assert.rejects(body[way](), { code: 'UND_ERR_SOCKET' }, way)
+    await closed
+    assert.deepEqual([...events, body.destroyed], ['UND_ERR_SOCKET', 'close', true], way)
+  }
+})
+
+test('a body without listeners that is asked for all of it behind a failure fails, and is destroyed', { timeout: 60_000 }, async t => {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-length': 2 * BYTES }).write(Buffer.alloc(BYTES), () => { response.socket.end() })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+  const client = new Client(`http://127.0.0.1:${server.address().port}`)
+  t.after(() => client.destroy())
+  const disconnected = once(client, 'disconnect')
+  const { body } = await client.request({ path: '/', method: 'GET' })
+  await disconnected
+  await assert.rejects(body.text(), { code: 'UND_ERR_SOCKET' })
+  assert.equal(body.destroyed, true)
+})
