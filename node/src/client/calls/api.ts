@@ -5,7 +5,7 @@ import { AsyncResource } from 'node:async_hooks'
 import { Duplex, finished, PassThrough, Readable, type Writable } from 'node:stream'
 import { Answer } from './answer'
 import type { BodySource } from './answer_body'
-import { endStream, isStream } from '../prepare/body'
+import { endStream, failStream, isStream } from '../prepare/body'
 import type { Dispatch, DispatchOptions } from '../prepare/prepare'
 import { InvalidArgumentError, InvalidReturnValueError, RequestAbortedError, SocketError } from '../../errors'
 import type { DispatchController, NewHandler } from './handler_forms'
@@ -85,7 +85,7 @@ function answered<T> (options: unknown, callback: ((error: Error | null, value: 
     } catch (error) {
       // The body of a request that is refused is not wanted any more.
       const body = (options as { body?: unknown } | null | undefined)?.body
-      if (isStream(body)) endStream(body, error as Error)
+      if (isStream(body)) failStream(body, error as Error)
       throw error
     }
   }
@@ -162,7 +162,7 @@ class Following {
   /** A body that was not sent, or not to its end, is not wanted any more. */
   protected endBody (error: Error): void {
     const { body } = this.options
-    if (isStream(body)) endStream(body, error)
+    if (isStream(body)) failStream(body, error)
   }
 
   protected get failed (): Failed { return { opaque: this.options.opaque || null } }

@@ -4,7 +4,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { Answer } from './answer'
 import type { BodySource } from './answer_body'
-import { endStream, isStream } from '../prepare/body'
+import { failStream, isStream } from '../prepare/body'
 import type { Upload } from '../prepare/upload'
 import type { Trace } from './channels'
 import { InvalidArgumentError, ResponseExceededMaxSizeError } from '../../errors'
@@ -205,8 +205,8 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
     this.isOver = true
     // A body that fails may have bytes to read yet.
     if (error !== undefined && this.answer === null) this.unfollow?.()
-    if (this.upload !== null) this.upload.stop(error)
-    else if (error !== undefined && isStream(this.extras.body)) endStream(this.extras.body, error)
+    this.upload?.stop(error)
+    if (error !== undefined && isStream(this.extras.body)) failStream(this.extras.body, error)
     this.owner.onOver(this)
   }
 }

@@ -6,7 +6,7 @@ import { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import type { Answer } from '../calls/answer'
 import { connect, kRequest, pipeline, request, setOwnDispatch, stream, upgrade, type ConnectRequest, type Opened, type PipelineCall, type RequestOptions, type StreamAnswer, type StreamFactory } from '../calls/api'
-import { endStream, isStream } from '../prepare/body'
+import { failStream, isStream } from '../prepare/body'
 import { isWatched } from '../calls/channels'
 import { ClientDestroyedError, InvalidArgumentError, NotSupportedError } from '../../errors'
 import { errorOf } from '../../errors/failures'
@@ -198,7 +198,7 @@ export abstract class Dispatcher extends EventEmitter {
       if (directRequest.start()) submit(state, directRequest, made)
       state.isFull(load)
     } catch (error) {
-      if (isStream(options?.body)) endStream(options.body, error as Error)
+      if (isStream(options?.body)) failStream(options.body, error as Error)
       queueMicrotask(() => { reported(error as Error, { opaque: options.opaque || null } as never) })
     }
     return true

@@ -67,6 +67,12 @@ export function endStream (stream: Readable, error?: Error | null): void {
   if (typeof stream.destroy === 'function') stream.destroy(error ?? undefined)
 }
 
+/** Ends the body of a call that failed: as with undici one that cannot be destroyed gets the event alone. */
+export function failStream (stream: Readable, error: Error): void {
+  endStream(stream, error)
+  if (typeof stream.destroy !== 'function') queueMicrotask(() => { (stream as Partial<Readable>).emit?.('error', error) })
+}
+
 function isBlob (body: object): body is Blob {
   const blob = body as Partial<Blob> & { [Symbol.toStringTag]?: string }
   return (blob[Symbol.toStringTag] === 'Blob' || blob[Symbol.toStringTag] === 'File') && typeof blob.arrayBuffer === 'function' && typeof blob.stream === 'function'

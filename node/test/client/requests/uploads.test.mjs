@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http2 from 'node:http2'
-import { PassThrough, Readable } from 'node:stream'
+import { PassThrough, Readable, Stream } from 'node:stream'
 import test from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { Agent, Client, fetchOver, Pool } from 'trunkline'
@@ -273,6 +273,30 @@ test('requests with bodies that fail, are aborted in line or come too late settl
   assert.equal((await last).code, 'UND_ERR_DESTROYED')
   await server.close()
 })
+
+for (const { name, serve, options } of versions) {
+  test(`over ${name} a body that cannot be destroyed gets the error of its request as an event, as with undici`, async t => {
+    const server = await serve(request => { request.on('error', () => {}).resume() })
+    t.after(() => server.close())
+    const client = new Client(server.url, options)
+    t.after(() => client.destroy())
+    const bodies = [() => Object.assign(new Readable({ read () {} }), { destroy: undefined }), () => Object.assign(new Stream(), { readable: true })]
+    for (const make of bodies) {
+      for (const call of ['request', 'stream', 'refused']) {
+        const body = make()
+        const controller = new AbortController()
+        const received = new Promise(resolve => { body.on('error', resolve) })
+        const asked = { path: call === 'refused' ? 'no path' : '/', method: 'POST', body, signal: controller.signal }
+        const failed = call === 'stream' ? client.stream(asked, () => new PassThrough()) : client.request(asked)
+        const why = new Error('no longer')
+        controller.abort(why)
+        const error = await failed.catch(reason => reason)
+        if (call !== 'refused') assert.equal(error, why)
+        assert.equal(await received, error, call)
+      }
+    }
+  })
+}
 
 test('memory that can shrink or that other threads share arrives', async () => {
   const server = await h2(echo)
