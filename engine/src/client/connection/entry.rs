@@ -267,6 +267,7 @@ impl EntrySlots {
         if self.len() == 0 {
             *self = Self {
                 serial: self.serial,
+                unflushed: std::mem::take(&mut self.unflushed),
                 ..Self::default()
             };
         }
