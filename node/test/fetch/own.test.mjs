@@ -169,6 +169,9 @@ for (const version of versions) {
     await assert.rejects(one.ask('/redirect?status=302&to=/end', { redirect: 'error' }), failed())
     await assert.rejects(one.ask('/loop'), error => error.message === 'fetch failed' && error.cause.message === 'redirect count exceeded')
     await assert.rejects(one.ask('/redirect?status=302&to=data:,x'), failed())
+    await assert.rejects(one.ask(`/redirect?status=302&to=${encodeURIComponent('http://a b/')}`), ({ message, cause }) => {
+      return message === 'fetch failed' && cause instanceof TypeError && cause.code === 'ERR_INVALID_URL' && cause.input === 'http://a b/'
+    })
     const stream = new Blob(['x']).stream()
     await assert.rejects(one.ask('/redirect?status=307&to=/end', { method: 'POST', body: stream, duplex: 'half' }), failed())
     assert.equal((await (await one.ask('/redirect?status=303&to=/end', { method: 'POST', body: new Blob(['x']).stream(), duplex: 'half' })).json()).method, 'GET')

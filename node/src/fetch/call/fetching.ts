@@ -13,7 +13,7 @@ import { originFor, policyOf, referrerFor } from './referrer'
 import type { MadeParts } from '../request_parts'
 import { BODILESS, REDIRECTS, ResponseParts, responseOver, type Response } from '../response'
 import { Timing } from './timing'
-import { baseUrl, hasBadPort, isHttp, partsOfUrl, urlOf, type ParsedUrl } from '../url'
+import { baseUrl, hasBadPort, isHttp, partsOfUrl, type ParsedUrl } from '../url'
 import { bodyFor, headersFor, lengthOf, type FetchUpload } from './wire'
 
 /** https://fetch.spec.whatwg.org/#concept-http-redirect-fetch, step 8. */
@@ -309,8 +309,13 @@ export class Fetching implements Receiver {
     const { mode } = request.settings
     // The value is bytes, which are UTF-8 where they are no ASCII.
     const text = /[\x80-\xff]/.test(location) ? Buffer.from(location, 'latin1').toString('utf8') : location
-    const target = urlOf(text, url.href)
-    if (target === null) return this.fail(new Error(`invalid location of a redirect: ${JSON.stringify(text)}`))
+    let target: URL
+    try {
+      target = new URL(text, url.href)
+    } catch (error) {
+      // As with undici it has the code and the text.
+      return this.fail(error as Error)
+    }
     if (target.hash === '') target.hash = url.href.slice(url.bare.length)
     const next = partsOfUrl(target)
     if (!isHttp(next)) return this.fail(new Error('URL scheme must be a HTTP(S) scheme'))
