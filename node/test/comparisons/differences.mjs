@@ -145,7 +145,6 @@ export const differences = {
     'calls: session, connecting, setNextStreamID, *': { reason: UNCONNECTED, of: ['call: setNextStreamID'], programs: 8 },
     'calls: session, connecting, setLocalWindowSize, *': { reason: UNCONNECTED, of: ['call: setLocalWindowSize'], programs: 8 },
     'values: *with a line break': { reason: DANGEROUS, of: ['stream: '], programs: 9 },
-    'moments: close with a code at the response*': { reason: 'a body that its reader has cut with the code of an error has no end', of: ['client: end'], programs: 2 },
     'ends: ours, an open body, behind the answer, the client: session goaway 2': 'a session closes once',
     'effects: request, the path "/*#*': { reason: FRAGMENT, programs: 3 },
     'effects: request, the scheme "http:"': 'a scheme has no colon (RFC 3986 section 3.1), and goes without that of `url.protocol`',

@@ -150,6 +150,8 @@ export class Machine {
   }
   /** Called when all was reported. */
   whenRead: (() => void) | undefined
+  /** Calls that wait for that. */
+  private behind: (() => void)[] = []
   /** Milliseconds to the next deadline, after `written`. */
   deadline: number | undefined
   /** Bytes that wait behind those that the last `written` gave, or behind the last `feed`. */
@@ -193,6 +195,13 @@ export class Machine {
   /** Whether no event of its batch waits for the ticks of the one before it. */
   get isRead (): boolean { return reading !== this }
 
+  /** Calls in a tick behind the events of a batch: as with node, what came together with the event that a listener closes a stream in
+   * is still reported. */
+  afterBatch (call: () => void): void {
+    if (this.isRead) process.nextTick(call)
+    else this.behind.push(call)
+  }
+
   /** Reports one event. False: it was the last one. */
   readEvent (): boolean {
     if (this.hasBatch()) {
@@ -206,6 +215,7 @@ export class Machine {
     }
     this.isDue = false
     this.whenRead?.()
+    for (const call of this.behind.splice(0)) process.nextTick(call)
     return false
   }
 

@@ -255,10 +255,11 @@ export class ClientHttp2Stream extends StreamOutput {
   }
 
   private $submitReset (code: number): void {
-    if (this.$owner?.$machine === undefined || this.$streamId === undefined) return
+    const machine = this.$owner?.$machine
+    if (machine === undefined || this.$streamId === undefined) return
     this.$resetMachine(code)
     // The machine says nothing of a stream that we have reset.
-    process.nextTick(() => { this.$onStreamClosed(code, false) })
+    machine.afterBatch(() => { this.$onStreamClosed(code, false) })
   }
 
   override _destroy (error: Error | null, done: Done): void {
