@@ -1,5 +1,5 @@
 //! A token bucket: a burst, and a refill per second. Every flood limit is one ([`Budget`]), and so is the pace by which we
-//! stay below those of peers ([`Pace`]).
+//! stay below those of peers (`Pace`).
 
 use std::time::{Duration, Instant};
 
