@@ -73,7 +73,7 @@ export class Connection<L extends Taking = Taking> {
   /** Exchanges that are open. */
   open = 0
   closed = false
-  /** That of the channel in which its last event, or its last request, was reported. */
+  /** The channel's turn in which its last event, or its last request, was reported. */
   turn = 0
   /** A listener has ended it before its first request, which is not for the program. */
   isTurnedAway = false

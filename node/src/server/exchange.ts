@@ -84,7 +84,7 @@ export class Exchange {
   /** The request is whole. */
   received: boolean
   closed = false
-  /** That of the channel in which its last event was reported. */
+  /** The channel's turn in which its last event was reported. */
   turn = 0
   /** The number of its timeline, which a page of `inspect` and `trunkline explain` have; 0: it has none. */
   timelineId = 0

@@ -64,7 +64,7 @@ export class Listener {
   private reportReplaced: (isReplaced: boolean) => void = () => {}
   /** Errors of handshakes that were refused, by their tickets, until they have failed. */
   private readonly refusals = new Map<number, Error>()
-  /** That of the channel in which its last request was reported. */
+  /** The channel's turn in which its last request was reported. */
   turn = 0
   /** The responses of its connections. */
   ahead = new Ahead()

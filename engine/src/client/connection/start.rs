@@ -23,6 +23,7 @@ use trunkline_core::http::{StreamId, Token};
 /// The slot number that stands for the requests that wait for the peer's settings, among the
 /// connection's deadlines.
 pub(super) const SETTINGS_WAIT: u32 = HEALTH - 1;
+const _: () = assert!(UNFLUSHED < SETTINGS_WAIT);
 
 /// A request that waits for the peer's settings.
 pub(super) struct Unsettled {

@@ -150,8 +150,8 @@ export class Machine {
   }
   /** Called when all was reported. */
   whenRead: (() => void) | undefined
-  /** Calls that wait for that. */
-  private behind: (() => void)[] = []
+  /** Calls for the ticks behind a batch. */
+  private readonly behind: (() => void)[] = []
   /** Milliseconds to the next deadline, after `written`. */
   deadline: number | undefined
   /** Bytes that wait behind those that the last `written` gave, or behind the last `feed`. */
@@ -215,7 +215,7 @@ export class Machine {
     }
     this.isDue = false
     this.whenRead?.()
-    for (const call of this.behind.splice(0)) process.nextTick(call)
+    if (this.behind.length > 0) for (const call of this.behind.splice(0)) process.nextTick(call)
     return false
   }
 
