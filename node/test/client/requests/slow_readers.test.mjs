@@ -74,14 +74,20 @@ for (const [name, read] of Object.entries(SLOW)) {
   }
 }
 
-test('a reader that gives up a body behind a failure gets no more of it', { timeout: 60_000 }, async t => {
+/** The URL of a server whose connection ends behind half of its response. */
+async function urlOfCut (t) {
   const server = createServer((_, response) => {
     response.writeHead(200, { 'content-length': 2 * BYTES }).write(Buffer.alloc(BYTES), () => { response.socket.end() })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => { server.close() })
-  const client = new Client(`http://127.0.0.1:${server.address().port}`)
+  return `http://127.0.0.1:${server.address().port}`
+}
+
+test('a reader that gives up a body behind a failure gets no more of it', { timeout: 60_000 }, async t => {
+  const url = await urlOfCut(t)
+  const client = new Client(url)
   t.after(() => client.destroy())
   const controller = new AbortController()
   const disconnected = once(client, 'disconnect')
@@ -95,14 +101,9 @@ test('a reader that gives up a body behind a failure gets no more of it', { time
 })
 
 test('a body that is asked for all of it behind a failure fails by its events too', { timeout: 60_000 }, async t => {
-  const server = createServer((_, response) => {
-    response.writeHead(200, { 'content-length': 2 * BYTES }).write(Buffer.alloc(BYTES), () => { response.socket.end() })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => { server.close() })
+  const url = await urlOfCut(t)
   for (const way of ['text', 'json', 'blob', 'bytes', 'arrayBuffer', 'formData']) {
-    const client = new Client(`http://127.0.0.1:${server.address().port}`)
+    const client = new Client(url)
     t.after(() => client.destroy())
     const disconnected = once(client, 'disconnect')
     const { body } = await client.request({ path: '/', method: 'GET' })
@@ -116,13 +117,8 @@ test('a body that is asked for all of it behind a failure fails by its events to
 })
 
 test('a body without listeners that is asked for all of it behind a failure fails, and is destroyed', { timeout: 60_000 }, async t => {
-  const server = createServer((_, response) => {
-    response.writeHead(200, { 'content-length': 2 * BYTES }).write(Buffer.alloc(BYTES), () => { response.socket.end() })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => { server.close() })
-  const client = new Client(`http://127.0.0.1:${server.address().port}`)
+  const url = await urlOfCut(t)
+  const client = new Client(url)
   t.after(() => client.destroy())
   const disconnected = once(client, 'disconnect')
   const { body } = await client.request({ path: '/', method: 'GET' })
