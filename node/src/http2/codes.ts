@@ -5,6 +5,9 @@ import { EventEmitter } from 'node:events'
 import { constants } from 'node:http2'
 import { inspect } from 'node:util'
 
+/** The codes of errors of HTTP/2 that are given here (RFC 9113 section 7). */
+export const enum ErrorCode { NoError = 0, Protocol = 1, Internal = 2, FrameSize = 6, RefusedStream = 7, Cancel = 8, EnhanceYourCalm = 11 }
+
 export interface CodedError extends Error { code: string }
 
 type Base = ErrorConstructor | TypeErrorConstructor | RangeErrorConstructor
@@ -79,8 +82,6 @@ export function plain (code: string): CodedError {
 }
 
 /** Characters of a value in a message, as node shortens them. */
-const NO_ERROR = 0
-const INTERNAL_ERROR = 2
 const DISPLAYED_LENGTH_MAX = 128
 const TYPED_LENGTH_MAX = 28
 /** Numbers beyond have their digits in groups. */
@@ -143,8 +144,8 @@ export const sessionError = (code: number): CodedError =>
 
 /** The error and the code that `session.destroy` ends a session with. */
 export function endOfSession (error: Error | number | null, code: number | undefined): [Error | undefined, number] {
-  if (typeof error === 'number') return [error === NO_ERROR ? undefined : sessionError(error), error]
-  return error == null ? [undefined, code ?? NO_ERROR] : [error, code ?? INTERNAL_ERROR]
+  if (typeof error === 'number') return [error === ErrorCode.NoError ? undefined : sessionError(error), error]
+  return error == null ? [undefined, code ?? ErrorCode.NoError] : [error, code ?? ErrorCode.Internal]
 }
 
 export const streamError = (code: number): CodedError =>

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { Fifo } from '../../fifo'
 import { asked } from '../callbacks/asked'
 import { bytesOf, Pings } from '../callbacks/pings'
-import { checkBytes, checkCall, checkInteger, checkNumber, checkObject, outOfRange, plain } from '../codes'
+import { checkBytes, checkCall, checkInteger, checkNumber, checkObject, ErrorCode, outOfRange, plain } from '../codes'
 import { withCustom } from '../options/custom_settings'
 import { INITIAL, remoteOf, type Http2Settings } from '../options/settings'
 import type { Socket } from '../connection/socket'
@@ -15,7 +15,6 @@ import { Timer } from '../callbacks/timer'
 import type { Machine } from './machines'
 import { changedByClient } from './settings'
 
-const NO_ERROR = 0
 const STREAM_ID_MAX = 2 ** 32 - 1
 /** Pings, and changes of settings, that may be under way: the default of node:http2. */
 const OUTSTANDING_MAX = 10
@@ -117,7 +116,7 @@ export abstract class SessionControl extends EventEmitter {
     })
   }
 
-  goaway (code = NO_ERROR, lastStreamID = 0, data?: NodeJS.ArrayBufferView): void {
+  goaway (code: number = ErrorCode.NoError, lastStreamID = 0, data?: NodeJS.ArrayBufferView): void {
     this.$check()
     if (data !== undefined) checkBytes(data, 'opaqueData')
     checkNumber(code, 'code')

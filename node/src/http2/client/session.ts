@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
 import { HEAD_BYTES_MAX } from '../../channel/ring'
 import { Fifo } from '../../fifo'
-import { endOfSession, invalidType, plain, sessionError } from '../codes'
+import { endOfSession, ErrorCode, invalidType, plain, sessionError } from '../codes'
 import { brokenSession } from '../connection/broken'
 import { sessionSocket, type Socket } from '../connection/socket'
 import { BLOCK_BYTES_DEFAULT, exceedsBlock, type Headers } from '../fields'
@@ -26,13 +26,6 @@ import { ClientHttp2Stream } from './stream'
 import type { StreamOwner } from './stream_owner'
 import { checkStreamOptions, type StreamOptions } from './stream_options'
 
-const NO_ERROR = 0
-const PROTOCOL_ERROR = 1
-const INTERNAL_ERROR = 2
-const FRAME_SIZE_ERROR = 6
-const REFUSED_STREAM = 7
-const CANCEL = 8
-const ENHANCE_YOUR_CALM = 11
 /** Numbers of nghttp2's errors: clients alone begin with the magic bytes, so that a server that sends none breaks the protocol. */
 const BAD_MAGIC = 903
 const BAD_PROTOCOL = 505
@@ -84,12 +77,12 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     this.$maybeDestroy()
   }
   private readonly $lateResets = new LateResets(streams => {
-    for (const stream of streams) this.$machine?.reset(stream, NO_ERROR)
+    for (const stream of streams) this.$machine?.reset(stream, ErrorCode.NoError)
     this.$plan()
   }, () => { this.$maybeDestroy() })
   private $isClosed = false
   private $isDestroyed = false
-  private $destroyCode = NO_ERROR
+  private $destroyCode: number = ErrorCode.NoError
   private $goaway_: { code: number; last: number } | undefined
   private $origins: Set<string> | undefined
   private $isEncrypted: boolean | undefined
@@ -143,14 +136,14 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
 
   get $machine (): Machine | undefined { return this.$carrier?.machine }
   get $isStrict (): boolean { return this.$defaults.isStrict }
-  get $isLeft (): boolean { return this.$isDestroyed && this.goawayCode !== NO_ERROR }
+  get $isLeft (): boolean { return this.$isDestroyed && this.goawayCode !== ErrorCode.NoError }
   get $endCode (): number { return this.$goaway_?.code || this.$destroyCode }
   get encrypted (): boolean | undefined { return this.$isEncrypted }
   get alpnProtocol (): string | undefined { return this.$alpn }
   get connecting (): boolean { return this.$carrier === undefined }
   get closed (): boolean { return this.$isClosed }
   get destroyed (): boolean { return this.$isDestroyed }
-  get goawayCode (): number { return this.$goaway_?.code ?? NO_ERROR }
+  get goawayCode (): number { return this.$goaway_?.code ?? ErrorCode.NoError }
   get goawayLastStreamID (): number { return this.$goaway_?.last ?? 0 }
   get remoteSettings (): Http2Settings { return this.$isDestroyed || this.connecting ? {} : this.$remote }
   get socket (): Socket | undefined { return this.$isDestroyed ? undefined : (this.$proxy ??= sessionSocket(this)) }
@@ -227,7 +220,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     if (id === 0) return this.$refuse(stream, machine)
     this.$opened(stream, id, isEnd || isTooLong)
     // A head that its user allows and that is too long for any here: no server takes it another time.
-    if (isTooLong) this.$failHead(stream, id, this.$blockBytesMax > HEAD_BYTES_MAX ? ENHANCE_YOUR_CALM : REFUSED_STREAM)
+    if (isTooLong) this.$failHead(stream, id, this.$blockBytesMax > HEAD_BYTES_MAX ? ErrorCode.EnhanceYourCalm : ErrorCode.RefusedStream)
     this.$plan()
     showStarted(stream)
     return true
@@ -237,7 +230,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   private $failHead (stream: ClientHttp2Stream, id: number, code: number): void {
     setImmediate(() => {
       if (stream.destroyed) return
-      stream.$inContext(() => { stream.emit('frameError', HEADERS, FRAME_SIZE_ERROR, id) })
+      stream.$inContext(() => { stream.emit('frameError', HEADERS, ErrorCode.FrameSize, id) })
       stream.$onStreamClosed(code, false)
       this.close()
     })
@@ -246,9 +239,9 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   $exceedsBlock (text: string): boolean { return exceedsBlock(text, this.$blockBytesMax) }
 
   $failTrailers (stream: ClientHttp2Stream): void {
-    stream.$inContext(() => { stream.emit('frameError', HEADERS, FRAME_SIZE_ERROR, stream.id) })
+    stream.$inContext(() => { stream.emit('frameError', HEADERS, ErrorCode.FrameSize, stream.id) })
     setImmediate(() => {
-      stream.$inContext(() => { stream.close(FRAME_SIZE_ERROR) })
+      stream.$inContext(() => { stream.close(ErrorCode.FrameSize) })
       this.close()
     })
   }
@@ -263,16 +256,15 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   private $refuse (stream: ClientHttp2Stream, machine: Machine): boolean {
     const { refusal } = machine
     if (refusal === Refusal.NoCapacity) return false
-    // As a server answers a head that breaks a rule.
-    const code = PROTOCOL_ERROR
     if (refusal === Refusal.Closed) {
       if (machine.nextStream > STREAM_ID_MAX) stream.$inContext(() => { stream.destroy(ofClient('ERR_HTTP2_OUT_OF_STREAMS')) })
       // The server has sent GOAWAY meanwhile: that it was not processed is what its user needs for another attempt.
-      else stream.$onStreamClosed(REFUSED_STREAM, false)
+      else stream.$onStreamClosed(ErrorCode.RefusedStream, false)
     } else {
       const id = machine.pass()
       if (id !== 0) this.$opened(stream, id, true)
-      process.nextTick(() => { stream.$onStreamClosed(code, false) })
+      // As a server answers a head that breaks a rule.
+      process.nextTick(() => { stream.$onStreamClosed(ErrorCode.Protocol, false) })
     }
     return true
   }
@@ -289,7 +281,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
 
   $plan (): void { this.$carrier?.plan() }
   $resetStream (stream: number, code: number): void {
-    if (code !== NO_ERROR || !this.$lateResets.keep(stream)) this.$machine?.reset(stream, code)
+    if (code !== ErrorCode.NoError || !this.$lateResets.keep(stream)) this.$machine?.reset(stream, code)
   }
   $planBody (stream: ClientHttp2Stream): void { this.$carrier?.planBody(stream) }
   $watchEnd (stream: ClientHttp2Stream): void {
@@ -351,7 +343,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   $onReset (id: number, code: number): void {
     const stream = this.$streams.get(id)
     // RFC 9113 section 8.1: behind a whole answer, whose end is read first.
-    if (stream !== undefined && code === NO_ERROR && stream.$isReceived) setImmediate(() => { stream.$onStreamClosed(code, true) })
+    if (stream !== undefined && code === ErrorCode.NoError && stream.$isReceived) setImmediate(() => { stream.$onStreamClosed(code, true) })
     else stream?.$onStreamClosed(code, true)
   }
   $onRoom (id: number): void { this.$streams.get(id)?.$onRoom() }
@@ -361,8 +353,8 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     if (this.$isDestroyed) return
     this.$goaway_ = { code, last }
     this.emit('goaway', code, last, data.length === 0 ? undefined : data)
-    if (code === NO_ERROR) this.close()
-    else this.$finish(NO_ERROR, sessionError(code), true)
+    if (code === ErrorCode.NoError) this.close()
+    else this.$finish(ErrorCode.NoError, sessionError(code), true)
   }
 
   $onOrigins (named: string[]): void {
@@ -386,7 +378,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   }
 
   $onClosed (by: ClosedBy, number: number): void {
-    if (by === ClosedBy.Us && !this.$isDestroyed) this.destroy(brokenSession(number === BAD_MAGIC ? BAD_PROTOCOL : number), INTERNAL_ERROR)
+    if (by === ClosedBy.Us && !this.$isDestroyed) this.destroy(brokenSession(number === BAD_MAGIC ? BAD_PROTOCOL : number), ErrorCode.Internal)
   }
 
   // Its end.
@@ -401,7 +393,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     else setImmediate(() => { this.$maybeDestroy() })
   }
 
-  destroy (error: Error | number | null = NO_ERROR, code?: number): void {
+  destroy (error: Error | number | null = ErrorCode.NoError, code?: number): void {
     if (this.$isDestroyed) return
     const [reason, ownCode] = endOfSession(error, code)
     this.$finish(ownCode, reason, false)
@@ -466,7 +458,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     if (error.code === 'EPIPE' && error.syscall === 'write') return
     // A reset of a peer that has sent GOAWAY, or has left a session that closes.
     if (error.code === 'ECONNRESET' && (this.$goaway_ !== undefined || (this.$isClosed && error.syscall === 'write'))) this.destroy()
-    else this.$finish(INTERNAL_ERROR, error, true)
+    else this.$finish(ErrorCode.Internal, error, true)
   }
 
   private $onSocketClosed (): void {
@@ -475,12 +467,12 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     const error = this.connecting ? ofClient('ERR_SOCKET_CLOSED') : undefined
     const open = [...this.$streams.values(), ...this.$pendingStreams]
     const cut = open.filter(stream => !stream.$isWhole)
-    for (const stream of cut) stream.$inContext(() => { stream.close(CANCEL) })
+    for (const stream of cut) stream.$inContext(() => { stream.close(ErrorCode.Cancel) })
     this.close()
-    if (cut.length === open.length) return this.$finish(NO_ERROR, error, false)
+    if (cut.length === open.length) return this.$finish(ErrorCode.NoError, error, false)
     // An exchange that is whole stays readable when its connection is over, and the session ends with the last.
     for (const stream of cut) stream.$inContext(() => { stream.destroy() })
-    for (const stream of open) if (stream.$isWhole) stream.$onStreamClosed(NO_ERROR, false)
+    for (const stream of open) if (stream.$isWhole) stream.$onStreamClosed(ErrorCode.NoError, false)
   }
 
   override [captureRejectionSymbol] (error: Error): void { this.destroy(error) }

@@ -2,7 +2,7 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { inspect, type InspectOptions } from 'node:util'
-import { checkCall, checkInteger, isAbort, plain, streamError } from '../codes'
+import { checkCall, checkInteger, ErrorCode, isAbort, plain, streamError } from '../codes'
 import { objectOf, type Headers } from '../fields'
 import { Timer } from '../callbacks/timer'
 import { AbortError } from './errors'
@@ -15,9 +15,6 @@ import { maybeDestroy, StreamOutput } from './stream_output'
 import type { StreamOwner } from './stream_owner'
 import { stateOf } from './stream_state'
 
-const NO_ERROR = 0
-const INTERNAL_ERROR = 2
-const CANCEL = 8
 const CODE_MAX = 2 ** 32 - 1
 /** Flags of HEADERS (RFC 9113 section 6.2). */
 const END_STREAM = 1
@@ -27,7 +24,7 @@ const MISDIRECTED = 421
 
 export class ClientHttp2Stream extends StreamOutput {
   private $sentHead: Headers | undefined
-  private $code = NO_ERROR
+  private $code: number = ErrorCode.NoError
   private $isAborted = false
   private $wantsBody = false
   /** Bytes that were received and not taken by the reader, and all that were received. */
@@ -65,7 +62,7 @@ export class ClientHttp2Stream extends StreamOutput {
   }
 
   /** Whether both sides have ended in order. */
-  get $isWhole (): boolean { return this.$isReceived && this.$isFinished && !this.$isReset && this.$code === NO_ERROR }
+  get $isWhole (): boolean { return this.$isReceived && this.$isFinished && !this.$isReset && this.$code === ErrorCode.NoError }
 
   /** Runs as a part of its request's async context. */
   $inContext<T> (call: () => T): T { return this.$context.runInAsyncScope(call) }
@@ -174,7 +171,7 @@ export class ClientHttp2Stream extends StreamOutput {
   }
 
   private $endWith (error: Error | undefined): void {
-    if (this.$isWhole && this.readableEnded) this.$onStreamClosed(NO_ERROR, false)
+    if (this.$isWhole && this.readableEnded) this.$onStreamClosed(ErrorCode.NoError, false)
     else this.destroy(error)
   }
 
@@ -182,7 +179,7 @@ export class ClientHttp2Stream extends StreamOutput {
   $endIfOver (): boolean {
     if (this.$streamId === undefined || this.$owner?.$machine?.holds(this.$streamId) === true) return false
     this.$isUnheld = true
-    this.$onStreamClosed(NO_ERROR, false)
+    this.$onStreamClosed(ErrorCode.NoError, false)
     return true
   }
 
@@ -193,7 +190,7 @@ export class ClientHttp2Stream extends StreamOutput {
     this.$inContext(() => {
       if (!this.$isClosed) this.$markClosed(code, false, false)
       // One that failed, as by a write after its end, does not end any more.
-      if (!this.readable || code !== NO_ERROR || this.errored != null) {
+      if (!this.readable || code !== ErrorCode.NoError || this.errored != null) {
         this.destroy()
         return
       }
@@ -207,7 +204,7 @@ export class ClientHttp2Stream extends StreamOutput {
 
   // Its end.
 
-  close (code = NO_ERROR, done?: () => void): void {
+  close (code: number = ErrorCode.NoError, done?: () => void): void {
     checkInteger(code, 'code', 0, CODE_MAX)
     if (done !== undefined) checkCall(done, 'callback')
     if (this.$isClosed) return
@@ -218,7 +215,7 @@ export class ClientHttp2Stream extends StreamOutput {
   /** `resets`: the peer gets RST_STREAM; `atOnce`: whatever is not written yet. */
   private $markClosed (code: number, resets: boolean, atOnce: boolean): void {
     // Before `aborted`, upon which a pipeline asks whether an end is to come.
-    if (code !== NO_ERROR) dropEnd(this)
+    if (code !== ErrorCode.NoError) dropEnd(this)
     this.$isClosed = true
     this.$code = code
     this.setTimeout(0)
@@ -235,7 +232,7 @@ export class ClientHttp2Stream extends StreamOutput {
     }
     if (resets) {
       const reset = (): void => { this.$reset(code) }
-      if (!isEnding || code !== NO_ERROR || atOnce) reset()
+      if (!isEnding || code !== ErrorCode.NoError || atOnce) reset()
       else if (!this.writableFinished) this.once('finish', reset)
       else if (this.$unsent > 0) this.$whenSent(reset)
       else reset()
@@ -266,7 +263,7 @@ export class ClientHttp2Stream extends StreamOutput {
     this.$report?.()
     const owner = this.$owner!
     let code = this.$isClosed ? this.$code : owner.$endCode
-    if (error != null) code = owner.$endCode !== NO_ERROR ? owner.$endCode : isAbort(error) ? CANCEL : INTERNAL_ERROR
+    if (error != null) code = owner.$endCode !== ErrorCode.NoError ? owner.$endCode : isAbort(error) ? ErrorCode.Cancel : ErrorCode.Internal
     if (!this.$isClosed) this.$markClosed(code, !this.pending && !owner.$isLeft, true)
     else if (!this.$isUnheld && this.$streamId !== undefined && owner.$machine?.holds(this.$streamId) === true) this.$resetMachine(code)
     if (this.readableLength > 0) dropEnd(this)
@@ -277,7 +274,7 @@ export class ClientHttp2Stream extends StreamOutput {
     }
     this.$untaken = 0
     this.$timer?.stop()
-    const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? streamError(code) : null)
+    const failure = error ?? (code !== ErrorCode.NoError && code !== ErrorCode.Cancel ? streamError(code) : null)
     this.$owner = undefined
     owner.$forget(this)
     if (failure !== null) showFailed(this, failure)

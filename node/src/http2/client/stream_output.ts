@@ -4,7 +4,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { Duplex } from 'node:stream'
 import { asked } from '../callbacks/asked'
-import { checkObject, plain, streamError } from '../codes'
+import { checkObject, ErrorCode, plain, streamError } from '../codes'
 import type { Headers } from '../fields'
 import { showPart, showWhole } from './channels'
 import { trailersOf } from './head'
@@ -12,9 +12,6 @@ import { Refusal } from './machines'
 import { PendingWrite, type Done } from './pending_write'
 import type { StreamOwner } from './stream_owner'
 
-const NO_ERROR = 0
-const PROTOCOL_ERROR = 1
-const INTERNAL_ERROR = 2
 /** The end of a body is a success at once where no more than this waits for the server's windows: one frame. */
 const AT_ONCE_BYTES_MAX = 16 * 1024
 /** The line of Node.js from which a stream that its user has closed in order gets nothing more of the same read. */
@@ -128,11 +125,11 @@ export abstract class StreamOutput extends Duplex {
     this.$pendingWrite.settle()
     this.$isFinished = true
     const { $owner: owner, $streamId: streamId } = this
-    owner?.$machine?.reset(streamId!, PROTOCOL_ERROR)
+    owner?.$machine?.reset(streamId!, ErrorCode.Protocol)
     this.$isReset = true
     owner?.$plan()
     // The machine says nothing of a stream that we have reset.
-    process.nextTick(() => { this.$onStreamClosed(PROTOCOL_ERROR, false) })
+    process.nextTick(() => { this.$onStreamClosed(ErrorCode.Protocol, false) })
   }
 
   /** Resets the stream behind what was written before: a reset takes back nothing. */
@@ -141,7 +138,7 @@ export abstract class StreamOutput extends Duplex {
     const machine = owner?.$machine
     if (machine === undefined || streamId === undefined) return
     this.$isReset = true
-    this.$leavesRest = leavesRest && code === NO_ERROR
+    this.$leavesRest = leavesRest && code === ErrorCode.NoError
     // A stream writes a piece at a time: those behind it follow when it is taken.
     if (this.$onSent !== undefined) this.$onSent = undefined
     else do {
@@ -215,7 +212,7 @@ export abstract class StreamOutput extends Duplex {
     this.$waitsForTrailers = false
     if (owner.$exceedsBlock(text)) return owner.$failTrailers(this)
     if (!owner.$machine.finish(streamId!, text)) {
-      this.destroy(streamError(INTERNAL_ERROR))
+      this.destroy(streamError(ErrorCode.Internal))
       return
     }
     owner.$plan()

@@ -4,13 +4,13 @@
 import { HttpVersion, ResponseFlag } from '../../channel/codes'
 import type { Exchange } from '../../server/exchange'
 import { asked } from '../callbacks/asked'
+import { ErrorCode } from '../codes'
 import type { Socket, SocketBytes } from '../connection/socket'
 import { Chunks } from '../../syntax/chunks'
 
 /** Characters of a head that is written in pieces. */
 const HEAD_LENGTH_MAX = 64 * 1024
 const END_OF_HEAD = '\r\n\r\n'
-const CANCEL = 8
 const SWITCHING = 101
 /** The start of the reason phrase behind a status. */
 const REASON_AT = 'HTTP/1.1 200 '.length
@@ -114,7 +114,7 @@ export class RawAnswer implements SocketBytes {
 
   /** The connection of HTTP/1.1 ends behind it. What is no whole head answers nothing. */
   private end (): void {
-    if (this.head !== null) return this.exchange.reset(CANCEL)
+    if (this.head !== null) return this.exchange.reset(ErrorCode.Cancel)
     this.exchange.end()
     // The end of the connection does not wait for the rest of the request.
     this.exchange.decline()
@@ -123,7 +123,7 @@ export class RawAnswer implements SocketBytes {
 
   /** Sends what was written and an end behind it, as a socket of the system does: the end of a body that has no other. */
   leave (): void {
-    if (this.framing !== null || !this.exchange.headSent) return this.exchange.reset(CANCEL)
+    if (this.framing !== null || !this.exchange.headSent) return this.exchange.reset(ErrorCode.Cancel)
     this.end()
   }
 

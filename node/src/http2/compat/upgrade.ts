@@ -6,7 +6,7 @@
 import { apart } from '../../channel/ring'
 import { HttpVersion, ResponseFlag } from '../../channel/codes'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
-import { aborted } from '../codes'
+import { aborted, ErrorCode } from '../codes'
 import { asked } from '../callbacks/asked'
 import { Intake } from '../stream/intake'
 import { Socket, socketOf, type SocketBytes } from '../connection/socket'
@@ -14,7 +14,6 @@ import { Chunks } from '../../syntax/chunks'
 
 /** Characters of a head that is written in pieces. */
 const HEAD_LENGTH_MAX = 64 * 1024
-const CANCEL = 8
 const SWITCHING = 101
 const OK = 200
 const REDIRECTS = 300
@@ -170,7 +169,7 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
     const { exchange } = this
     this.isOver = true
     // A part of a head answers nothing.
-    if (this.head !== null) exchange.reset(CANCEL)
+    if (this.head !== null) exchange.reset(ErrorCode.Cancel)
     // A listener that refuses destroys the socket next, which must not reset bytes in flight.
     else this.end()
     if (this.endsConnection) exchange.connection.shutDown()
@@ -186,7 +185,7 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
       return exchange.decline()
     }
     const leaves = exchange.version >= HttpVersion.Http2 || this.endsConnection
-    if (!leaves || !exchange.headSent || exchange.done || exchange.closed) return exchange.reset(CANCEL)
+    if (!leaves || !exchange.headSent || exchange.done || exchange.closed) return exchange.reset(ErrorCode.Cancel)
     exchange.end()
     exchange.decline()
     // A refusal without a length ends with its connection: what the engine frames it by must be whole.

@@ -8,7 +8,7 @@ import { UpgradeBytes } from '../compat/upgrade'
 import { later } from '../callbacks/later'
 import { alertName, hasNewNames } from '../../errors/failures'
 import { nghttp2Error } from '../../errors/nghttp2'
-import { coded, OPENSSL, ofOpenSsl } from '../codes'
+import { coded, ErrorCode, OPENSSL, ofOpenSsl } from '../codes'
 import type { Socket } from './socket'
 
 /** The texts of llhttp's codes. */
@@ -36,7 +36,6 @@ const NO_RECORD = 'ERR_SSL_WRONG_VERSION_NUMBER'
 const NO_RECORD_NEW = 'ERR_SSL_BAD_RECORD_TYPE'
 /** Answers of node:http by llhttp's code, where the rule has another one. */
 const STATUSES: Record<string, number> = { HPE_CHUNK_EXTENSIONS_OVERFLOW: 413, HPE_HEADER_OVERFLOW: 431 }
-const CANCEL = 8
 /** How long a client that was refused may take to leave, in ms. */
 const LINGER_MS = 2000
 
@@ -126,7 +125,7 @@ export class LateBytes extends UpgradeBytes {
     this.socket.$of.shutDown()
     super.finish(done)
     // The request is over, and its connection the answer's.
-    later(() => { this.next.$onClosed(CANCEL, false) })
+    later(() => { this.next.$onClosed(ErrorCode.Cancel, false) })
   }
 
   override $onClosed (code = 0): void {

@@ -10,7 +10,7 @@ import type { Accounts, Connection, ConnectionCallbacks } from '../../server/con
 import { asked } from '../callbacks/asked'
 import { bytesOf, Pings } from '../callbacks/pings'
 import {
-  checkBytes, checkCall, checkInteger, checkNumber, checkObject, outOfRange, plain, endOfSession, sessionError
+  checkBytes, checkCall, checkInteger, checkNumber, checkObject, endOfSession, ErrorCode, outOfRange, plain, sessionError
 } from '../codes'
 import { withCustom } from '../options/custom_settings'
 import { changed, INITIAL, remoteOf, WINDOW_INITIAL, type Http2Settings } from '../options/settings'
@@ -20,8 +20,6 @@ import { afterNextTurn, later, type FreshConnections } from '../callbacks/later'
 import { sessionSocket, type Socket } from './socket'
 import { Timer } from '../callbacks/timer'
 
-const NO_ERROR = 0
-const INTERNAL_ERROR = 2
 /** NGHTTP2_SESSION_SERVER. */
 const SERVER = 0
 const STREAM_ID_MAX = 2 ** 32 - 1
@@ -68,10 +66,10 @@ export interface SessionStream extends Tracked {
 export class ServerHttp2Session extends EventEmitter implements ConnectionCallbacks {
   $rawSocket: Socket | undefined
   /** With which code it was ended by this side; 0: it was not. */
-  $endCode = NO_ERROR
+  $endCode: number = ErrorCode.NoError
   readonly type = SERVER
   declare timeout: number | undefined
-  goawayCode = NO_ERROR
+  goawayCode: number = ErrorCode.NoError
   goawayLastStreamID = 0
   private readonly $streams = new Open<SessionStream>()
   private $proxy: Socket | undefined
@@ -232,7 +230,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     return this.$pings.ping(payload, callback, this.$isClosed, sent => this.$connection.control(ControlFrame.Ping, sent))
   }
 
-  goaway (code = NO_ERROR, lastStreamID = 0, data?: NodeJS.ArrayBufferView): void {
+  goaway (code: number = ErrorCode.NoError, lastStreamID = 0, data?: NodeJS.ArrayBufferView): void {
     this.$check()
     if (data !== undefined) checkBytes(data, 'opaqueData')
     checkNumber(code, 'code')
@@ -243,7 +241,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     if (connection.version === HttpVersion.Http2 && lastStreamID > 0 && lastStreamID % 2 === 0) return
     if (connection.control(ControlFrame.Goaway, bytesOf(data), code >>> 0, Math.max(lastStreamID, 0))) return
     // HTTP/3 has neither a code nor words for people.
-    if (code === NO_ERROR) connection.shutDown()
+    if (code === ErrorCode.NoError) connection.shutDown()
     else connection.abort(code)
   }
 
@@ -256,7 +254,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     setImmediate(() => { this.$maybeDestroy() })
   }
 
-  destroy (error: Error | number = NO_ERROR, code?: number): void { this.$end(error, code, false) }
+  destroy (error: Error | number = ErrorCode.NoError, code?: number): void { this.$end(error, code, false) }
 
   /** `byPeer`: a stream ends behind the bytes of the peer that came before, which its reader gets first. */
   private $end (error: Error | number, code: number | undefined, byPeer: boolean): void {
@@ -378,12 +376,12 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.goawayCode = code
     this.goawayLastStreamID = lastStream
     this.emit('goaway', code, lastStream, data.length === 0 ? undefined : data)
-    if (code === NO_ERROR) this.close()
-    else this.$end(sessionError(code), NO_ERROR, true)
+    if (code === ErrorCode.NoError) this.close()
+    else this.$end(sessionError(code), ErrorCode.NoError, true)
   }
 
   /** The peer broke a rule of its connection, which ends it. */
-  $onBroken (error: Error): void { this.$end(error, INTERNAL_ERROR, true) }
+  $onBroken (error: Error): void { this.$end(error, ErrorCode.Internal, true) }
 
   /** The transport failed. A reset behind the peer's GOAWAY, or a peer that takes nothing more, is the end of the connection
    * alone, as with node. */
@@ -391,13 +389,13 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     if (this.$isDestroyed) return
     if (error.code === 'EPIPE') return
     const { $rawSocket: rawSocket } = this
-    if (this.$isLeft) this.$end(NO_ERROR, undefined, true)
-    else this.$end(error, INTERNAL_ERROR, true)
+    if (this.$isLeft) this.$end(ErrorCode.NoError, undefined, true)
+    else this.$end(error, ErrorCode.Internal, true)
     rawSocket?.destroy(error)
   }
 
   /** A program destroys the socket with an error, or emits one: as with node, that is the session's. */
-  private $onSocketError (error: Error): void { this.$end(error, INTERNAL_ERROR, true) }
+  private $onSocketError (error: Error): void { this.$end(error, ErrorCode.Internal, true) }
 
   // The end of the connection.
 

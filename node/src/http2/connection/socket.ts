@@ -7,12 +7,11 @@ import net from 'node:net'
 import { Duplex } from 'node:stream'
 import tls from 'node:tls'
 import type { Connection } from '../../server/connection'
-import { coded, plain } from '../codes'
+import { coded, ErrorCode, plain } from '../codes'
 import { Timer } from '../callbacks/timer'
 import { waitingPieces } from '../callbacks/waiting'
 import { notProvided } from '../../server/refused'
 
-const NO_ERROR = 0
 /** The lowest version of a connection whose end has a code. */
 const HTTP2 = 20
 
@@ -27,7 +26,7 @@ export interface SocketBytes {
   leave: () => void
 }
 
-const endNow = (connection: Connection): void => { connection.abort(connection.version >= HTTP2 ? NO_ERROR : undefined) }
+const endNow = (connection: Connection): void => { connection.abort(connection.version >= HTTP2 ? ErrorCode.NoError : undefined) }
 
 export class Socket extends Duplex {
   /** Set on sockets with TLS only: programs know those without by what they do not have. */

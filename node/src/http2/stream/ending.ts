@@ -6,7 +6,7 @@ import type { Exchange } from '../../server/exchange'
 import { afterNextTurn, later } from '../callbacks/later'
 import type { Timer } from '../callbacks/timer'
 import { showClose, showError } from '../channels'
-import { isAbort, streamError } from '../codes'
+import { ErrorCode, isAbort, streamError } from '../codes'
 import type { ServerHttp2Session, SessionStream } from '../connection/session'
 import type { AwaitedWrites } from './awaited_writes'
 import type { Face } from './face'
@@ -15,9 +15,6 @@ import { longEnd } from './lazy_duplex'
 import type { Outgoing } from './outgoing'
 import { dropEnd } from './reader'
 
-const NO_ERROR = 0
-const INTERNAL_ERROR = 2
-const CANCEL = 8
 
 /** A stream, as far as its end needs it. */
 export interface EndingStream extends SessionStream, Pick<Duplex, 'emit' | 'errored' | 'on' | 'once' | 'push' | 'read' | 'readableEnded' | 'readableFlowing' | 'readableLength' | 'removeAllListeners' | 'resume' | 'writableFinished' | '_readableState' | '_writableState'> {
@@ -56,7 +53,7 @@ export function onClosed (stream: EndingStream, code: number): void {
   if (stream.destroyed) return
   // Behind the turn in which a reader gets its end.
   if (stream.$endsLater) return afterNextTurn(() => { onClosed(stream, code) })
-  const isOrderly = code === NO_ERROR && stream.$exchange.received && stream.$exchange.done
+  const isOrderly = code === ErrorCode.NoError && stream.$exchange.received && stream.$exchange.done
   if (!stream.$isEndRead && !isOrderly && stream.$isDue) {
     // The exchange's end is read a turn behind what came before it, however it came: a reader gets that first.
     stream.$isEndRead = true
@@ -65,14 +62,14 @@ export function onClosed (stream: EndingStream, code: number): void {
   if (!stream.$isDuplex) return settleQuietly(stream, code)
   // One that failed, as by a write after its end, neither finishes nor ends any more.
   const hasFailed = stream.errored != null
-  if (code === NO_ERROR && stream._writableState.ending && !stream.writableFinished && !hasFailed) {
+  if (code === ErrorCode.NoError && stream._writableState.ending && !stream.writableFinished && !hasFailed) {
     stream.once('finish', () => { onClosed(stream, code) })
     return
   }
-  if (code !== NO_ERROR) dropEnd(stream)
+  if (code !== ErrorCode.NoError) dropEnd(stream)
   const wasClosed = stream.$isClosed
   if (!wasClosed) markClosed(stream, code)
-  if (!stream.readable || code !== NO_ERROR || hasFailed) {
+  if (!stream.readable || code !== ErrorCode.NoError || hasFailed) {
     stream.destroy()
     return
   }
@@ -81,7 +78,7 @@ export function onClosed (stream: EndingStream, code: number): void {
   if (stream.$exchange.received || !stream.$intake.didRead) stream.$intake.onEnd()
   else {
     // One that its program has closed has the code that was given.
-    if (!wasClosed) stream.rstCode = CANCEL
+    if (!wasClosed) stream.rstCode = ErrorCode.Cancel
     stream.$intake.onCut(() => { stream.destroy() })
   }
   if (!stream.$intake.didRead && stream.readableFlowing === null) stream.resume()
@@ -123,7 +120,7 @@ function leave (stream: EndingStream): void {
 export function markClosed (stream: EndingStream, code: number, resets = false, atOnce = false): void {
   stream.$isClosed = true
   stream.rstCode = code
-  if (code !== NO_ERROR && stream.$endsLater) stream.$intake.dropEnd()
+  if (code !== ErrorCode.NoError && stream.$endsLater) stream.$intake.dropEnd()
   stream.setTimeout(0)
   stream.removeAllListeners('timeout')
   const { ending } = stream._writableState
@@ -134,7 +131,7 @@ export function markClosed (stream: EndingStream, code: number, resets = false, 
   }
   if (!resets) return
   const finish = (): void => { reset(stream, code, atOnce) }
-  if (!ending || stream.writableFinished || code !== NO_ERROR || atOnce) finish()
+  if (!ending || stream.writableFinished || code !== ErrorCode.NoError || atOnce) finish()
   else stream.once('finish', finish)
 }
 
@@ -142,10 +139,10 @@ function reset (stream: EndingStream, code: number, givesUp: boolean): void {
   stream.$flush()
   // The end of its connection ends it.
   if (stream.$of?.destroyed === true) return
-  if (code !== NO_ERROR || !stream.$exchange.headSent) return stream.$exchange.reset(code)
+  if (code !== ErrorCode.NoError || !stream.$exchange.headSent) return stream.$exchange.reset(code)
   // Without an error's code a cut answer would look like a whole one.
   const isCut = !stream.$exchange.done && (givesUp || stream._writableState.bufferedRequestCount > 0)
-  if (isCut) return stream.$exchange.reset(CANCEL)
+  if (isCut) return stream.$exchange.reset(ErrorCode.Cancel)
   stream.$exchange.end()
   stream.$cutsRequest = !stream.$intake.isWhole
   if (!stream.$cutsRequest) stream.$intake.release()
@@ -154,18 +151,18 @@ function reset (stream: EndingStream, code: number, givesUp: boolean): void {
 
 /** Refuses the rest of a request: all of the answer has gone. */
 export function cutRequest (stream: EndingStream): void {
-  if (stream.$cutsRequest) stream.$exchange.reset(NO_ERROR)
+  if (stream.$cutsRequest) stream.$exchange.reset(ErrorCode.NoError)
 }
 
 /** Implements `_destroy` of the Duplex: resets what is not whole, and gives the error that the stream ends with. */
 export function destroy (stream: EndingStream, error: Error | null, done: (error?: Error | null) => void): void {
   dropEnd(stream)
   const session = stream.$of
-  const ended = session?.goawayCode || session?.$endCode || NO_ERROR
+  const ended = session?.goawayCode || session?.$endCode || ErrorCode.NoError
   let code = stream.$isClosed ? stream.rstCode : ended
-  if (error != null) code = ended !== NO_ERROR ? ended : isAbort(error) ? CANCEL : INTERNAL_ERROR
+  if (error != null) code = ended !== ErrorCode.NoError ? ended : isAbort(error) ? ErrorCode.Cancel : ErrorCode.Internal
   if (!stream.$isClosed) markClosed(stream, code, true, true)
-  else if (stream.$exchange.headSent && !stream.$exchange.done) stream.$exchange.reset(code || CANCEL)
+  else if (stream.$exchange.headSent && !stream.$exchange.done) stream.$exchange.reset(code || ErrorCode.Cancel)
   const { $intake: intake } = stream
   const isLost = intake.holds || stream.readableLength > 0
   intake.drop()
@@ -179,7 +176,7 @@ export function destroy (stream: EndingStream, error: Error | null, done: (error
   }
   stream.$writes?.end()
   // An error that was given may be that of other streams too.
-  const failure = error ?? (code !== NO_ERROR && code !== CANCEL ? stream.$exchange.withTimeline(streamError(code)) : null)
+  const failure = error ?? (code !== ErrorCode.NoError && code !== ErrorCode.Cancel ? stream.$exchange.withTimeline(streamError(code)) : null)
   leave(stream)
   if (failure !== null) showError(stream, failure)
   done(failure)

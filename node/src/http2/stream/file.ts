@@ -2,7 +2,7 @@
 
 import { close, fstat, open, read, type Stats } from 'node:fs'
 import { ResponseFlag } from '../../channel/codes'
-import { checkObject, invalidType, invalidValue, payloadForbidden, plain, streamError } from '../codes'
+import { checkObject, ErrorCode, invalidType, invalidValue, payloadForbidden, plain, streamError } from '../codes'
 import { textOf, type Headers } from '../fields'
 import { checkAnswerable, finalHeaders, isBodyless, type AnsweredStream, type RespondOptions } from './respond'
 
@@ -33,8 +33,6 @@ export interface FileResponseOptions<Stream> extends RespondOptions {
 
 /** Bytes of a file that are read at once. */
 const PIECE_BYTES = 64 * 1024
-const PROTOCOL_ERROR = 1
-const INTERNAL_ERROR = 2
 
 /** Checks what both ways to send a file have in common; returns the final headers. */
 function prepare (stream: AnsweredStream, given: Headers | undefined, options: FileResponseOptions<never> | undefined): Headers {
@@ -84,7 +82,7 @@ export function respondWithFile<Stream extends FileStream> (stream: Stream, path
           drop()
           stream.headersSent = true
           stream.$endForFile()
-          return stream.close(PROTOCOL_ERROR)
+          return stream.close(ErrorCode.Protocol)
         }
         headers['content-length'] = range.length
       }
@@ -114,7 +112,7 @@ export function respondWithDescriptor<Stream extends FileStream> (stream: Stream
   // As with node:http2, which cuts off what is behind the point for descriptors alone.
   const range = { offset: Math.trunc(offset), length: Math.trunc(length) }
   // No system has such a descriptor.
-  if (fd < 0) return void stream.destroy(streamError(INTERNAL_ERROR))
+  if (fd < 0) return void stream.destroy(streamError(ErrorCode.Internal))
   if (options?.statCheck === undefined) return send(stream, fd, final, range, () => {})
   fstat(fd, (error, stat) => {
     if (error !== null) return void stream.destroy(error)
@@ -129,7 +127,7 @@ function send (stream: FileStream, fd: number, headers: Headers, range: Range, d
   // No file has such a part; node:http2 says its length, and clients reset the stream.
   if (!Number.isSafeInteger(range.offset) || !Number.isSafeInteger(range.length)) {
     drop()
-    return stream.close(PROTOCOL_ERROR)
+    return stream.close(ErrorCode.Protocol)
   }
   let text
   try {
@@ -161,7 +159,7 @@ function send (stream: FileStream, fd: number, headers: Headers, range: Range, d
       }
       if (error !== null) {
         drop()
-        return stream.close(INTERNAL_ERROR)
+        return stream.close(ErrorCode.Internal)
       }
       if (bytes === 0) return done()
       at += bytes

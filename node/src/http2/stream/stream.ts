@@ -9,7 +9,7 @@ import { asked } from '../callbacks/asked'
 import { ResponseFlag } from '../../channel/codes'
 import type { Exchange, ServerExchangeCallbacks } from '../../server/exchange'
 import { showHead, showsCloses } from '../channels'
-import { checkCall, checkInteger, plain } from '../codes'
+import { checkCall, checkInteger, ErrorCode, plain } from '../codes'
 import { exceedsBlock, objectOf, rawOf, type Headers } from '../fields'
 import { AwaitedWrites } from './awaited_writes'
 import { cutRequest, destroy, markClosed, onClosed, type EndingStream } from './ending'
@@ -27,8 +27,6 @@ import { asBody, Outgoing } from './outgoing'
 import { loopTurns, scriptTurns } from './turns'
 import { Timer } from '../callbacks/timer'
 
-const NO_ERROR = 0
-const FRAME_SIZE_ERROR = 6
 /** The type of HEADERS (RFC 9113 section 6.2), and its flags. */
 const HEADERS = 1
 const END_STREAM = 1
@@ -45,7 +43,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   $of: ServerHttp2Session | undefined
   private $body: Intake | undefined
   private $ownFace: Face | null = null
-  rstCode = NO_ERROR
+  rstCode: number = ErrorCode.NoError
   headersSent = false
   /** Trailers were asked for and are not sent. */
   $waitsForTrailers = false
@@ -121,7 +119,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   }
   /** Whether the exchange is whole, and its body is still being read or its end not yet reported. */
   get $isDraining (): boolean {
-    if (this.$exchange.closeCode !== NO_ERROR) return false
+    if (this.$exchange.closeCode !== ErrorCode.NoError) return false
     const isReading = this.$exchange.hasBody && this.$intake.didRead && !this.readableEnded
     return isReading || (this.$isDuplex && this._writableState.ending && !this.writableFinished && this.errored == null)
   }
@@ -350,8 +348,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
     const session = this.$of
     setImmediate(() => {
       if (this.destroyed) return
-      this.emit('frameError', HEADERS, FRAME_SIZE_ERROR, this.id)
-      this.close(FRAME_SIZE_ERROR)
+      this.emit('frameError', HEADERS, ErrorCode.FrameSize, this.id)
+      this.close(ErrorCode.FrameSize)
       session?.close()
     })
   }
@@ -399,7 +397,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   $reportLate (): void {
     if (!this.$isQuiet || this.$isGone) return
     this.$isQuiet = false
-    later(() => { this.$onClosed(NO_ERROR) })
+    later(() => { this.$onClosed(ErrorCode.NoError) })
   }
 
   /** Pieces of one turn are sent together; a write callback initialises the Duplex. */
@@ -472,7 +470,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
 
   $onClosed (code: number): void { onClosed(this, code) }
 
-  close (code = NO_ERROR, done?: () => void): void {
+  close (code: number = ErrorCode.NoError, done?: () => void): void {
     checkInteger(code, 'code', 0, CODE_MAX)
     if (done !== undefined) checkCall(done, 'callback')
     if (this.closed) return

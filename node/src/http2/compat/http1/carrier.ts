@@ -8,7 +8,7 @@ import { checkLength } from '../../../server/exchange'
 import type { Exchange, ServerExchangeCallbacks } from '../../../server/exchange'
 import { asked } from '../../callbacks/asked'
 import { showResponse } from '../../channels'
-import { aborted, plain } from '../../codes'
+import { aborted, ErrorCode, plain } from '../../codes'
 import { LateBytes, refusalOf, requestTimeout } from '../../connection/broken'
 import { Intake } from '../../stream/intake'
 import { pipeFile, unpipeFile, type WrittenPieces } from '../../stream/piped_file'
@@ -19,7 +19,6 @@ import { carried, DETACH_SIGNAL, NEEDS_DRAIN, originals, takesBadHints, type End
 import type { Socket } from '../../connection/socket'
 import type { Stage } from './stage'
 
-const CANCEL = 8
 
 const REQUEST_TIMEOUT = 408
 
@@ -95,7 +94,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
       if (exchange.received || exchange.closed) return
       // An answer that has begun can only be cut.
       this.isRefused = !exchange.headSent
-      if (exchange.headSent) exchange.reset(CANCEL)
+      if (exchange.headSent) exchange.reset(ErrorCode.Cancel)
       else new LateBytes(exchange, socket, this)
       if (!server.emit('clientError', requestTimeout(), socket) && this.isRefused) socket.end(refusalOf(REQUEST_TIMEOUT))
     }, server.requestTimeout).unref()
@@ -323,7 +322,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   /** As node:http has it, where the end is read a turn behind what was said before it. */
   onHalfClosed (): void {
     later(() => {
-      if (!this.exchange.done && this.server.httpAllowHalfOpen !== true) this.exchange.reset(CANCEL)
+      if (!this.exchange.done && this.server.httpAllowHalfOpen !== true) this.exchange.reset(ErrorCode.Cancel)
     })
   }
 

@@ -5,6 +5,7 @@ import { HttpVersion } from '../../../channel/codes'
 import { AHEAD_BYTES_MAX } from '../../../server/ahead'
 import type { Exchange } from '../../../server/exchange'
 import { showRequest } from '../../channels'
+import { ErrorCode } from '../../codes'
 import { clientError, refusalOf, UnservedBytes } from '../../connection/broken'
 import { Socket, socketOf } from '../../connection/socket'
 import { ResponseCarrier } from './carrier'
@@ -13,7 +14,6 @@ import { requestOf, targetOf, textsMaxOf } from './request'
 import { isFree, receiveErrors, Stage } from './stage'
 import { reportConnect, reportUpgrade } from './upgrade'
 
-const CANCEL = 8
 
 /** From this line on node refuses a request with more fields than `maxHeadersCount`; those before leave them out. */
 const REFUSES_FIELDS = Number.parseInt(process.versions.node, 10) >= 22
@@ -59,7 +59,7 @@ function refuse (server: EndNotifier, exchange: Exchange, shared: Socket, [statu
  * the request is declined (RFC 9113 section 8.1, RFC 9114 section 4.1). */
 function leave (exchange: Exchange): void {
   if (exchange.done && exchange.version >= HttpVersion.Http2) exchange.decline()
-  else exchange.reset(CANCEL)
+  else exchange.reset(ErrorCode.Cancel)
 }
 
 /** By this member programs know, as on HTTP/1.1, that a connection has a response to wait for: http-terminator ends at once those that have none. */
