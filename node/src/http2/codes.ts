@@ -48,6 +48,10 @@ export function coded (Made: Base, code: string, text: string): CodedError {
 const PLAIN: Record<string, [Base, string]> = {
   ERR_HTTP2_ALTSVC_INVALID_ORIGIN: [TypeError, 'HTTP/2 ALTSVC frames require a valid origin'],
   ERR_HTTP2_ALTSVC_LENGTH: [TypeError, 'HTTP/2 ALTSVC frames are limited to 16382 bytes'],
+  ERR_HTTP2_CONNECT_AUTHORITY: [Error, ':authority header is required for CONNECT requests'],
+  ERR_HTTP2_CONNECT_PATH: [Error, 'The :path header is forbidden for CONNECT requests'],
+  ERR_HTTP2_CONNECT_SCHEME: [Error, 'The :scheme header is forbidden for CONNECT requests'],
+  ERR_HTTP2_GOAWAY_SESSION: [Error, 'New streams cannot be created after receiving a GOAWAY'],
   ERR_HTTP2_HEADERS_AFTER_RESPOND: [Error, 'Cannot specify additional headers after response initiated'],
   ERR_HTTP2_HEADERS_SENT: [Error, 'Response has already been initiated.'],
   ERR_HTTP2_INFO_STATUS_NOT_ALLOWED: [RangeError, 'Informational status codes cannot be used'],
@@ -57,6 +61,7 @@ const PLAIN: Record<string, [Base, string]> = {
   ERR_HTTP2_MAX_PENDING_SETTINGS_ACK: [Error, 'Maximum number of pending settings acknowledgements'],
   ERR_HTTP2_NO_SOCKET_MANIPULATION: [Error, 'HTTP/2 sockets should not be directly manipulated (e.g. read and written)'],
   ERR_HTTP2_ORIGIN_LENGTH: [TypeError, 'HTTP/2 ORIGIN frames are limited to 16382 bytes'],
+  ERR_HTTP2_OUT_OF_STREAMS: [Error, 'No stream ID is available because maximum stream ID has been reached'],
   ERR_HTTP2_PING_CANCEL: [Error, 'HTTP2 ping cancelled'],
   ERR_HTTP2_PING_LENGTH: [RangeError, 'HTTP2 ping payload must be 8 bytes'],
   ERR_HTTP2_PSEUDOHEADER_NOT_ALLOWED: [TypeError, 'Cannot set HTTP/2 pseudo-headers'],
@@ -64,10 +69,12 @@ const PLAIN: Record<string, [Base, string]> = {
   ERR_HTTP2_SEND_FILE: [Error, 'Directories cannot be sent'],
   ERR_HTTP2_SEND_FILE_NOSEEK: [Error, 'Offset or length can only be specified for regular files'],
   ERR_HTTP2_SETTINGS_CANCEL: [Error, 'HTTP2 session settings canceled'],
+  ERR_HTTP2_SOCKET_BOUND: [Error, 'The socket is already bound to an Http2Session'],
   ERR_HTTP2_SOCKET_UNBOUND: [Error, 'The socket has been disconnected from the Http2Session'],
   ERR_HTTP2_STATUS_101: [Error, 'HTTP status code 101 (Switching Protocols) is forbidden in HTTP/2'],
   ERR_HTTP2_TRAILERS_ALREADY_SENT: [Error, 'Trailing headers have already been sent'],
   ERR_HTTP2_TRAILERS_NOT_READY: [Error, 'Trailing headers cannot be sent until after the wantTrailers event is emitted'],
+  ERR_SOCKET_CLOSED: [Error, 'Socket is closed'],
   ERR_STREAM_DESTROYED: [Error, 'Cannot call write after a stream was destroyed'],
   ERR_STREAM_WRITE_AFTER_END: [Error, 'write after end']
 }

@@ -16,9 +16,8 @@ import { optionsIn } from '../server/tls/context'
 import { admissionOf, checkContext, identityIn, identityOf, type ClientAuthOptions } from '../server/tls/identity'
 import { canBeAskedFor } from '../server/tls/names'
 import { policyOf, type Policy } from '../server/tls/policy'
-import { ofClient } from './client/errors'
 import { showListenError, showListening } from './channels'
-import { checkCall, checkObject, invalidType } from './codes'
+import { checkCall, checkObject, invalidType, plain } from './codes'
 import type { ServerHttp2Session } from './connection/session'
 import { CompatServer } from './server/compat_server'
 import { ownHttp1, setMembers } from './server/http1_options'
@@ -270,7 +269,7 @@ const bound = new WeakSet<object>()
  * @throws TypeError (`ERR_INVALID_ARG_TYPE`) for what is no Duplex or wrong options; Error (`ERR_HTTP2_SOCKET_BOUND`) where the stream has a session already.
  */
 export function performServerHandshake (socket: object, options: Http2ServerOptions = {}): ServerHttp2Session {
-  if (bound.has(socket)) throw ofClient('ERR_HTTP2_SOCKET_BOUND')
+  if (bound.has(socket)) throw plain('ERR_HTTP2_SOCKET_BOUND')
   const session = new Http2Server({ ...options, http1: false }).compatServer.handshake(socket)
   bound.add(socket)
   return session

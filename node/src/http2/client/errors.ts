@@ -3,18 +3,6 @@
 import { constants } from 'node:os'
 import { coded, type CodedError } from '../codes'
 
-const TEXTS: Record<string, string> = {
-  ERR_HTTP2_CONNECT_AUTHORITY: ':authority header is required for CONNECT requests',
-  ERR_HTTP2_CONNECT_PATH: 'The :path header is forbidden for CONNECT requests',
-  ERR_HTTP2_CONNECT_SCHEME: 'The :scheme header is forbidden for CONNECT requests',
-  ERR_HTTP2_GOAWAY_SESSION: 'New streams cannot be created after receiving a GOAWAY',
-  ERR_HTTP2_OUT_OF_STREAMS: 'No stream ID is available because maximum stream ID has been reached',
-  ERR_HTTP2_SOCKET_BOUND: 'The socket is already bound to an Http2Session',
-  ERR_SOCKET_CLOSED: 'Socket is closed'
-}
-
-/** An error that needs no value. */
-export const ofClient = (code: string): CodedError => coded(Error, code, TEXTS[code]!)
 export const tooManyOrigins = (most: number): CodedError =>
   coded(Error, 'ERR_HTTP2_TOO_MANY_ORIGINS', `The server sent more ORIGIN frames than the allowed number of ${most}`)
 export const unsupportedProtocol = (protocol: string): CodedError =>

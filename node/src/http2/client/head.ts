@@ -2,9 +2,8 @@
 
 import { sensitiveHeaders } from 'node:http2'
 import { BAD_VALUE } from '../../syntax/names'
-import { invalidPseudoHeader, singleValue } from '../codes'
+import { invalidPseudoHeader, plain, singleValue } from '../codes'
 import { endedFieldText, nameOf, objectOfPairs, type Headers } from '../fields'
-import { ofClient } from './errors'
 
 /** Methods whose requests have no body unless their user says so. */
 const BODILESS = new Set(['DELETE', 'GET', 'HEAD'])
@@ -86,9 +85,9 @@ class GivenHead implements OutgoingHead {
 
 /** Throws where a CONNECT does not name an authority alone (RFC 9113 section 8.5). */
 function checkConnect (authority: unknown, scheme: unknown, path: unknown): void {
-  if (authority === undefined) throw ofClient('ERR_HTTP2_CONNECT_AUTHORITY')
-  if (scheme !== undefined) throw ofClient('ERR_HTTP2_CONNECT_SCHEME')
-  if (path !== undefined) throw ofClient('ERR_HTTP2_CONNECT_PATH')
+  if (authority === undefined) throw plain('ERR_HTTP2_CONNECT_AUTHORITY')
+  if (scheme !== undefined) throw plain('ERR_HTTP2_CONNECT_SCHEME')
+  if (path !== undefined) throw plain('ERR_HTTP2_CONNECT_PATH')
 }
 
 /** Adds the pseudo-headers that are not given. */

@@ -14,7 +14,7 @@ import { BLOCK_BYTES_DEFAULT, exceedsBlock, type Headers } from '../fields'
 import { LateResets } from './late_resets'
 import { SocketLink } from './socket_link'
 import { showCreated, showStarted } from './channels'
-import { cancelled, ofClient, tooManyOrigins } from './errors'
+import { cancelled, tooManyOrigins } from './errors'
 import { headOf, rawHeadOf, type Defaults, type OutgoingHead } from './head'
 import { ClosedBy, Refusal, type Machine, type MachineEvents } from './machines'
 import { withCustom } from '../options/custom_settings'
@@ -93,7 +93,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
 
   constructor (options: ClientSessionBounds, socket: Duplex, authority: string, protocol: string) {
     super(options)
-    if (carried.has(socket)) throw ofClient('ERR_HTTP2_SOCKET_BOUND')
+    if (carried.has(socket)) throw plain('ERR_HTTP2_SOCKET_BOUND')
     carried.add(socket)
     this.$blockBytesMax = sentHeadMaxOf(options.maxSendHeaderBlockLength) ?? this.$blockBytesMax
     this.$defaults = { authority, protocol, isStrict: options.strictSingleValueFields !== false }
@@ -175,7 +175,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   request (headers?: Headers | readonly unknown[], options?: StreamOptions): ClientHttp2Stream {
     let refusal: Error | undefined
     if (this.$isDestroyed) refusal = plain('ERR_HTTP2_INVALID_SESSION')
-    else if (this.$isClosed) refusal = ofClient('ERR_HTTP2_GOAWAY_SESSION')
+    else if (this.$isClosed) refusal = plain('ERR_HTTP2_GOAWAY_SESSION')
     if (refusal !== undefined && !failsLater) throw refusal
     this.$refresh()
     if (headers !== undefined && (headers === null || typeof headers !== 'object')) throw invalidType('headers', takesArrays ? 'an instance of Array or Object' : 'of type object', headers)
@@ -205,7 +205,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     const { stream } = asked
     if (stream.destroyed || this.$isDestroyed) return
     // It waits for the connection, and its session was closed meanwhile.
-    if (this.$isClosed && ![...this.$waiting].includes(asked)) stream.$inContext(() => { stream.destroy(ofClient('ERR_HTTP2_GOAWAY_SESSION')) })
+    if (this.$isClosed && ![...this.$waiting].includes(asked)) stream.$inContext(() => { stream.destroy(plain('ERR_HTTP2_GOAWAY_SESSION')) })
     else if (this.$waiting.length > 0 || !this.$open(asked)) {
       this.$waiting.push(asked)
       stream.$wait()
@@ -257,7 +257,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     const { refusal } = machine
     if (refusal === Refusal.NoCapacity) return false
     if (refusal === Refusal.Closed) {
-      if (machine.nextStream > STREAM_ID_MAX) stream.$inContext(() => { stream.destroy(ofClient('ERR_HTTP2_OUT_OF_STREAMS')) })
+      if (machine.nextStream > STREAM_ID_MAX) stream.$inContext(() => { stream.destroy(plain('ERR_HTTP2_OUT_OF_STREAMS')) })
       // The server has sent GOAWAY meanwhile: that it was not processed is what its user needs for another attempt.
       else stream.$onStreamClosed(ErrorCode.RefusedStream, false)
     } else {
@@ -464,7 +464,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   private $onSocketClosed (): void {
     this.$machine?.release()
     if (this.$carrying === undefined) return
-    const error = this.connecting ? ofClient('ERR_SOCKET_CLOSED') : undefined
+    const error = this.connecting ? plain('ERR_SOCKET_CLOSED') : undefined
     const open = [...this.$streams.values(), ...this.$pendingStreams]
     const cut = open.filter(stream => !stream.$isWhole)
     for (const stream of cut) stream.$inContext(() => { stream.close(ErrorCode.Cancel) })
