@@ -128,10 +128,9 @@ export const invalidValue = (name: string, value: unknown, why = 'is invalid'): 
   coded(TypeError, 'ERR_INVALID_ARG_VALUE', `The ${kindOf(name)} '${name}' ${why}. Received ${displayed(value)}`)
 export const outOfRange = (name: string, wanted: string, value: unknown): CodedError =>
   coded(RangeError, 'ERR_OUT_OF_RANGE', `The value of "${name}" is out of range. It must be ${wanted}. Received ${grouped(value)}`)
-export const invalidToken = (name: string, value: unknown): CodedError =>
-  coded(TypeError, 'ERR_INVALID_HTTP_TOKEN', `${name} must be a valid HTTP token ["${String(value)}"]`)
-export const invalidCharacter = (what: string, name?: string): CodedError =>
-  coded(TypeError, 'ERR_INVALID_CHAR', `Invalid character in ${what}${name === undefined ? '' : ` ["${name}"]`}`)
+export const invalidToken = (value: unknown): CodedError =>
+  coded(TypeError, 'ERR_INVALID_HTTP_TOKEN', `Header name must be a valid HTTP token ["${String(value)}"]`)
+export const invalidCharacter = (what: string): CodedError => coded(TypeError, 'ERR_INVALID_CHAR', `Invalid character in ${what}`)
 export const invalidHeaderValue = (name: string, value: unknown): CodedError =>
   coded(TypeError, 'ERR_HTTP2_INVALID_HEADER_VALUE', `Invalid value "${String(value)}" for header "${name}"`)
 export const invalidPseudoHeader = (name: string): CodedError =>
@@ -182,8 +181,8 @@ function nameOf (code: number): string { return NAMES.get(code) ?? String(code) 
 export function checkText (value: unknown, name: string): asserts value is string {
   if (typeof value !== 'string') throw invalidType(name, 'of type string', value)
 }
-export function checkCall (value: unknown, name: string): asserts value is (...args: any[]) => void {
-  if (typeof value !== 'function') throw invalidType(name, 'of type function', value)
+export function checkCall (value: unknown): asserts value is (...args: any[]) => void {
+  if (typeof value !== 'function') throw invalidType('callback', 'of type function', value)
 }
 export function checkNumber (value: unknown, name: string): asserts value is number {
   if (typeof value !== 'number') throw invalidType(name, 'of type number', value)

@@ -44,7 +44,7 @@ export const nameOf = remembering((key: string): Name => {
   const lower = key.toLowerCase()
   const isPseudo = lower[0] === ':'
   if (isPseudo && !PSEUDO.has(lower)) throw invalidPseudoHeader(lower)
-  if (!isPseudo && BAD_NAME.test(lower)) throw invalidToken('Header name', lower)
+  if (!isPseudo && BAD_NAME.test(lower)) throw invalidToken(lower)
   if (OF_CONNECTIONS.has(lower)) throw connectionHeader(lower)
   return { lower, isPseudo, isSingle: SINGLE.has(lower), good: '', goodText: '' }
 })
@@ -133,10 +133,10 @@ export function textOf (headers: Headers, pseudo = '', isStrict = true): string 
   return textOfPairs(count, pseudo, hiddenOf(headers[sensitiveHeaders]), isStrict)
 }
 
-/** The text of names and values by turns, in their order. */
-export function textOfList (list: readonly unknown[], pseudo: string, isStrict: boolean): string {
+/** The text of a final head of names and values by turns, in their order. */
+export function textOfList (list: readonly unknown[], isStrict: boolean): string {
   for (let at = 0; at < list.length; at++) pairs[at] = at % 2 === 0 ? String(list[at]) : list[at]
-  return textOfPairs(list.length, pseudo, hiddenOf((list as unknown as Headers)[sensitiveHeaders]), isStrict)
+  return textOfPairs(list.length, ':status', hiddenOf((list as unknown as Headers)[sensitiveHeaders]), isStrict)
 }
 
 /** Names and values by turns as an object: names as they are given, and a repeated one with all its values. */

@@ -109,7 +109,7 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
       if (callback === undefined) return this
       // Servers of node:http leave the check to `on`, and what is false is no listener there.
       const isOfHttp = [http.Server, https.Server].some(Class => (this as unknown) instanceof Class)
-      if (!isOfHttp) checkCall(callback, 'callback')
+      if (!isOfHttp) checkCall(callback)
       if (callback) this.on('timeout', callback)
       return this
     }

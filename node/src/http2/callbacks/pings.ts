@@ -21,7 +21,7 @@ export class Pings {
       checkBytes(payload, 'payload')
       if (payload.byteLength !== PING_BYTES) throw plain('ERR_HTTP2_PING_LENGTH')
     }
-    checkCall(callback, 'callback')
+    checkCall(callback)
     if (isClosed) {
       process.nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'))
       return

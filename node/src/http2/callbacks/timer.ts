@@ -18,7 +18,7 @@ export class Timer {
   /** Implements `setTimeout` of an emitter: its checks, its listener, a new timer or none. */
   static set (old: Timer | undefined, time: number, listener: (() => void) | undefined, emitter: EventEmitter, fire: () => void): Timer | undefined {
     checkTime(time)
-    if (listener !== undefined) checkCall(listener, 'callback')
+    if (listener !== undefined) checkCall(listener)
     old?.stop()
     if (time === 0) {
       if (listener !== undefined) emitter.removeListener('timeout', listener)

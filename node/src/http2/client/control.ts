@@ -88,7 +88,7 @@ export abstract class SessionControl extends EventEmitter {
     this.$check()
     checkObject(settings, 'settings')
     const packed = getPackedSettings(settings)
-    if (callback) checkCall(callback, 'callback')
+    if (callback) checkCall(callback)
     this.$pendingAck++
     const submit = (): void => {
       if (this.destroyed) return

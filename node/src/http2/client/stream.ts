@@ -206,7 +206,7 @@ export class ClientHttp2Stream extends StreamOutput {
 
   close (code: number = ErrorCode.NoError, done?: () => void): void {
     checkInteger(code, 'code', 0, CODE_MAX)
-    if (done !== undefined) checkCall(done, 'callback')
+    if (done !== undefined) checkCall(done)
     if (this.$isClosed) return
     if (done !== undefined) this.once('close', done)
     this.$markClosed(code, true, false)

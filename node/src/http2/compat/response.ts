@@ -46,7 +46,7 @@ Fields.prototype = Object.create(null)
 /** A name as it is kept; throws what node does for a name or a value that cannot be. */
 function nameOf (name: unknown, value: unknown): string {
   const lower = (name as string).trim().toLowerCase()
-  if (lower === '' || lower.includes(' ')) throw invalidToken('Header name', lower)
+  if (lower === '' || lower.includes(' ')) throw invalidToken(lower)
   if (OF_REQUESTS.has(lower)) throw plain('ERR_HTTP2_PSEUDOHEADER_NOT_ALLOWED')
   if (value === undefined || value === null) throw invalidHeaderValue(lower, value)
   return lower
@@ -146,7 +146,7 @@ export class Http2ServerResponse implements Face {
     const name = nameOf(given, value)
     if (isLeftOut(name, value)) return undefined
     if (name[0] === ':') throw invalidPseudoHeader(name)
-    if (!TOKEN.test(name)) this.destroy(invalidToken('Header name', name))
+    if (!TOKEN.test(name)) this.destroy(invalidToken(name))
     else if (!OF_CONNECTIONS.has(name) && names.size < NAMES_MAX) names.set(given, name)
     return name
   }
@@ -309,7 +309,7 @@ export class Http2ServerResponse implements Face {
   }
 
   createPushResponse (_headers: Headers, callback: (error: Error) => void): void {
-    checkCall(callback, 'callback')
+    checkCall(callback)
     if (this.$isClosed || this.$stream.$isPast) process.nextTick(callback, plain('ERR_HTTP2_INVALID_STREAM'))
     else this.$stream.pushStream()
   }

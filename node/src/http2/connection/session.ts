@@ -214,7 +214,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.$check()
     checkObject(settings, 'settings')
     const packed = getPackedSettings(settings)
-    if (callback) checkCall(callback, 'callback')
+    if (callback) checkCall(callback)
     this.$refresh()
     if (this.$sent.length >= this.$options.settingsMax) {
       if (callback) callback(plain('ERR_HTTP2_SETTINGS_CANCEL'))

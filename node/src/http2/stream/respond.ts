@@ -97,7 +97,7 @@ function headOfList (list: unknown[], options: RespondOptions | undefined, isStr
   if (options?.sendDate !== false && !names.includes('date')) raw.push('date', date())
   const sensitive = (list as unknown as Headers)[sensitiveHeaders] as unknown
   if (sensitive !== undefined) Object.assign(raw, { [sensitiveHeaders]: sensitive })
-  return { status, text: textOfList(raw, ':status', isStrict), raw }
+  return { status, text: textOfList(raw, isStrict), raw }
 }
 
 export function respond (stream: AnsweredStream, given: Headers | unknown[] | undefined, options: RespondOptions | undefined): void {

@@ -472,7 +472,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
 
   close (code: number = ErrorCode.NoError, done?: () => void): void {
     checkInteger(code, 'code', 0, CODE_MAX)
-    if (done !== undefined) checkCall(done, 'callback')
+    if (done !== undefined) checkCall(done)
     if (this.closed) return
     this.$become()
     if (done !== undefined) this.once('close', done)
