@@ -6,14 +6,13 @@ import type { X509Certificate } from 'node:crypto'
 import net from 'node:net'
 import { Duplex } from 'node:stream'
 import tls from 'node:tls'
+import { HttpVersion } from '../../channel/codes'
 import type { Connection } from '../../server/connection'
 import { coded, ErrorCode, plain } from '../codes'
 import { Timer } from '../callbacks/timer'
 import { waitingPieces } from '../callbacks/waiting'
 import { notProvided } from '../../server/refused'
 
-/** The lowest version of a connection whose end has a code. */
-const HTTP2 = 20
 
 /** The bytes of a connection or a stream that has left HTTP, as those of a socket. */
 export interface SocketBytes {
@@ -26,7 +25,8 @@ export interface SocketBytes {
   leave: () => void
 }
 
-const endNow = (connection: Connection): void => { connection.abort(connection.version >= HTTP2 ? ErrorCode.NoError : undefined) }
+/** The end of a connection has a code from HTTP/2 on. */
+const endNow = (connection: Connection): void => { connection.abort(connection.version >= HttpVersion.Http2 ? ErrorCode.NoError : undefined) }
 
 export class Socket extends Duplex {
   /** Set on sockets with TLS only: programs know those without by what they do not have. */
@@ -122,7 +122,7 @@ export class Socket extends Duplex {
     const reset = (): void => { this.$of.abort(undefined, true) }
     // Bytes that were written before have to go first: node's sockets give it to the system at once.
     const { version } = this.$of
-    if (!this.destroyed && (version < HTTP2 || (version === HTTP2 && this.$isWhole && !this.$isCarrying))) this.$ends = () => { setImmediate(reset) }
+    if (!this.destroyed && (version < HttpVersion.Http2 || (version === HttpVersion.Http2 && this.$isWhole && !this.$isCarrying))) this.$ends = () => { setImmediate(reset) }
     return this.destroy()
   }
 

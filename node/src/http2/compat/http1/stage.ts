@@ -2,12 +2,11 @@
 // socket that the server has left is the program's alone.
 
 import type { IncomingMessage } from 'node:http'
+import { HttpVersion } from '../../../channel/codes'
 import { coded } from '../../codes'
 import { Socket } from '../../connection/socket'
 import { writableLengthOf } from '../../stream/lazy_duplex'
 import { carried, keptFor, type PendingAnswer, type EndNotifier, type Response } from './members'
-
-const HTTP2 = 20
 
 /** The socket of exchanges in the form of node:http: a connection's of HTTP/1.1, or one exchange's. */
 export class Stage extends Socket {
@@ -125,7 +124,7 @@ export class Stage extends Socket {
 
   /** As with node, a client that ends its connection of HTTP/1.1 ends both sides of the socket, which then closes. */
   override $gone (): void {
-    if (this.$of.version >= HTTP2 || this.$before !== undefined || this.$isCarrying || this.$isLast || this.$failure !== null) return super.$gone()
+    if (this.$of.version >= HttpVersion.Http2 || this.$before !== undefined || this.$isCarrying || this.$isLast || this.$failure !== null) return super.$gone()
     if (this.destroyed || this.$isEnding) return
     this.$isEnding = true
     if (this.readableEnded) return void this.end()
