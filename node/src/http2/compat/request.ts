@@ -30,10 +30,7 @@ export class Http2ServerRequest {
   get stream (): ServerHttp2Stream { return this.$stream }
   get aborted (): boolean { return this.$isAborted }
 
-  get headers (): Headers {
-    const { $headers: headers } = this.$stream
-    return headers
-  }
+  get headers (): Headers { return this.$stream.$headers }
   get trailers (): Headers { return (this.$trailerFields ??= {}) }
   get rawTrailers (): string[] { return (this.$rawTrailerList ??= []) }
   get rawHeaders (): string[] { return this.$stream.$rawHeaders }
@@ -42,9 +39,7 @@ export class Http2ServerRequest {
   get httpVersionMajor (): number { return this.$stream.$exchange.version === HttpVersion.Http3 ? 3 : 2 }
   get httpVersionMinor (): number { return 0 }
   get scheme (): string | undefined { return this.headers[':scheme'] as string | undefined }
-  get authority (): string | undefined {
-    return this.$stream.$exchange.authority || this.headers.host as string | undefined
-  }
+  get authority (): string | undefined { return this.$stream.$exchange.authority || this.headers.host as string | undefined }
 
   // As with node:http2, what programs put into the headers counts.
   get method (): string {

@@ -94,11 +94,11 @@ export class Http2ServerResponse implements Face {
   get headersSent (): boolean { return this.$stream.headersSent }
   get finished (): boolean { return this.$isEnding }
   get writableEnded (): boolean { return this.$isEnding }
-  get writableFinished (): boolean { return this.$stream.$isOver ? this.$stream.$isFinished : this.$stream.writableFinished }
+  get writableFinished (): boolean { return this.$stream.$isAnswered ? this.$stream.$isFinished : this.$stream.writableFinished }
   get writableCorked (): number { return this.$stream.writableCorked }
   get writableHighWaterMark (): number { return this.$stream.writableHighWaterMark }
-  get writableLength (): number { return this.$stream.$isOver ? 0 : this.$stream.writableLength }
-  get writableNeedDrain (): boolean { return this.$stream.$isMade && !this.$stream.$isOver && this.$stream.writableNeedDrain }
+  get writableLength (): number { return this.$stream.$isAnswered ? 0 : this.$stream.writableLength }
+  get writableNeedDrain (): boolean { return this.$stream.$isDuplex && !this.$stream.$isAnswered && this.$stream.writableNeedDrain }
   get writableObjectMode (): boolean { return false }
   get socket (): Socket | undefined {
     if (this.$isClosed || this.$stream.$isPast) return undefined
@@ -255,7 +255,7 @@ export class Http2ServerResponse implements Face {
     // Bytes not yet sent go in one message with the rest.
     // A piece that is none is refused by write, before anything has ended.
     const isPiece = chunk == null || isBody(chunk, encoding)
-    const isRest = !stream.$isMade && isPiece
+    const isRest = !stream.$isDuplex && isPiece
     if (!isRest && chunk != null) this.write(chunk, encoding)
     else if (chunk != null && !stream.headersSent) this.writeHead(this.$status)
     this.$wasHead = stream.headRequest

@@ -53,6 +53,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   sentTrailers: Headers | undefined
   sentInfoHeaders: Headers[] | undefined
   readonly $outgoing: Outgoing
+  /** The Duplex is initialised. */
   $isDuplex = false
   $isClosed = false
   $isAborted = false
@@ -61,6 +62,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   /** Its end was put behind the bytes that came before it. */
   $isEndRead = false
   $isGone = false
+  /** The response was sent as one message, so that no more events follow. */
   $isAnswered = false
   /** The turn in which it was answered. */
   private $turnOfAnswer = 0
@@ -71,7 +73,8 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   /** A piece of content was given to the exchange. */
   private $hasContent = false
   $cutsRequest = false
-  private $headersObject: Headers | undefined
+  /** The headers, once they were made. */
+  $madeHeaders: Headers | undefined
   private $rawList: string[] | undefined
   declare timeout: number | undefined
   $timer: Timer | undefined
@@ -100,8 +103,6 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   get endAfterHeaders (): boolean { return !this.$exchange.hasBody }
   get bufferSize (): number { return this.writableLength }
   get pushAllowed (): boolean { return false }
-  /** Whether the response was sent as one message, so that no more events follow. */
-  get $isOver (): boolean { return this.$isAnswered }
   /** Whether it ended without a listener in an earlier turn of the loop. */
   get $isPast (): boolean { return this.$isQuiet && !loopTurns.isNow(this.$loopTurnOfAnswer) }
   /** Whether that message was sent in an earlier turn, or has gone. */
@@ -126,8 +127,6 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   get $endsLater (): boolean { return this.$body?.endsLater === true }
   /** Also one that was never read, whose end is its head's. */
   get $isDue (): boolean { return this.$intake.isDue || (this.$isDuplex && isDueTo(this, this.$intake.isWhole)) }
-  /** Whether the Duplex is initialised. */
-  get $isMade (): boolean { return this.$isDuplex }
   get state (): object {
     if (this.destroyed) return {}
     const { done } = this.$exchange
@@ -141,9 +140,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
     return this.$sent
   }
   set sentHeaders (sent: Headers | (() => Headers) | undefined) { this.$sent = sent }
-  /** The headers, once they were made. */
-  get $madeHeaders (): Headers | undefined { return this.$headersObject }
-  get $headers (): Headers { return (this.$headersObject ??= objectOf(this.$rawHeaders, this.$exchange.sensitive)) }
+  get $headers (): Headers { return (this.$madeHeaders ??= objectOf(this.$rawHeaders, this.$exchange.sensitive)) }
   get $rawHeaders (): string[] { return (this.$rawList ??= rawOf(this.$exchange)) }
 
   // The Duplex, initialised on first use.
