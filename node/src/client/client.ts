@@ -54,7 +54,6 @@ export class Agent extends Dispatcher {
     return isInstanceOf(value, Agent, this) && !(this === Agent && (value as Partial<Agent>)[kState]?.checked.isProxied === true)
   }
 
-
   constructor (options: Options = {}, way?: Way) {
     super(options, false, way)
     const factory = way === undefined ? factoryOf(options.factory) : null

@@ -262,4 +262,3 @@ function taken (body: Body): Body {
   if (body.isUnusable) throw new TypeError('Cannot construct a Request with a Request object that has already been used.')
   return body.handOver()
 }
-

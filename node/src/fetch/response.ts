@@ -194,4 +194,3 @@ export function responseOver (parts: ResponseParts): Response { return new Respo
 export function responsePartsOf (value: unknown): ResponseParts | undefined {
   return partsIn(value)
 }
-

@@ -377,4 +377,3 @@ function bytesOf (piece: unknown): Buffer {
 function isThenable (value: unknown): value is Promise<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
-

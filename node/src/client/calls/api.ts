@@ -20,7 +20,6 @@ export const kRequest = Symbol('trunkline request')
 export type RequestOptions = Omit<DispatchOptions, 'method'> & RequestExtras & { method?: string | undefined }
 export type ConnectRequest = Omit<RequestOptions, 'body'> & { protocol?: string | undefined }
 
-
 export interface StreamAnswer { opaque: any; trailers: Record<string, string> }
 export type StreamFactory = (head: { statusCode: number; headers: Fields; opaque: any; context: object }) => Writable
 export type PipelineCall = (answer: { statusCode: number; headers: Fields; opaque: any; body: any; context: object }) => Readable

@@ -10,7 +10,6 @@ type Raw = (string | Buffer)[] | null | undefined
 /** Raw fields as texts, decoded as undici does. */
 export function textsOf (raw: Raw): string[] { return (raw ?? []).map(field => typeof field === 'string' ? field : field.toString()) }
 
-
 /** The controller that a handler gets where there is only an `abort` and a `resume`. */
 class OldController implements DispatchController {
   rawHeaders: (string | Buffer)[] = []

@@ -78,4 +78,3 @@ export function mixBody (prototype: object, find: (object: object) => Readable):
   }
   Object.defineProperties(prototype, Object.getOwnPropertyDescriptors(mixed))
 }
-

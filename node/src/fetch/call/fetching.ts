@@ -359,4 +359,3 @@ function opaque (parts: ResponseParts): ResponseParts {
   made.guard = 'immutable'
   return made
 }
-

@@ -13,7 +13,6 @@ import { Timer } from '../callbacks/timer'
 import { waitingPieces } from '../callbacks/waiting'
 import { notProvided } from '../../server/refused'
 
-
 /** The bytes of a connection or a stream that has left HTTP, as those of a socket. */
 export interface SocketBytes {
   /** The reader has room. */

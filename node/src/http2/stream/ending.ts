@@ -15,7 +15,6 @@ import { longEnd } from './lazy_duplex'
 import type { Outgoing } from './outgoing'
 import { dropEnd } from './reader'
 
-
 /** A stream, as far as its end needs it. */
 export interface EndingStream extends SessionStream, Pick<Duplex, 'emit' | 'errored' | 'on' | 'once' | 'push' | 'read' | 'readableEnded' | 'readableFlowing' | 'readableLength' | 'removeAllListeners' | 'resume' | 'writableFinished' | '_readableState' | '_writableState'> {
   readonly $exchange: Exchange

@@ -19,7 +19,6 @@ import { carried, DETACH_SIGNAL, NEEDS_DRAIN, originals, takesBadHints, type End
 import type { Socket } from '../../connection/socket'
 import type { Stage } from './stage'
 
-
 const REQUEST_TIMEOUT = 408
 
 /** A response with its carrier. */

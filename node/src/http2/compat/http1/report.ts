@@ -14,7 +14,6 @@ import { requestOf, targetOf, textsMaxOf } from './request'
 import { isFree, receiveErrors, Stage } from './stage'
 import { reportConnect, reportUpgrade } from './upgrade'
 
-
 /** From this line on node refuses a request with more fields than `maxHeadersCount`; those before leave them out. */
 const REFUSES_FIELDS = Number.parseInt(process.versions.node, 10) >= 22
 const FIELDS_TOO_LARGE = 431
