@@ -184,6 +184,30 @@ fn a_drained_client_waits_until_the_end_of_an_upload_behind_its_response_has_arr
 }
 
 #[test]
+fn a_drained_client_waits_for_an_end_that_was_written_before_the_response_ended_until_it_has_arrived()
+ {
+    let mut rig = Rig::client(Cut::Whole);
+    let [early, late, unwanted] = [(); 3].map(|()| {
+        let id = rig.conn.open(rig.now, &request("POST"), false).unwrap().0;
+        rig.send(id, "all of it", true);
+        id
+    });
+    rig.conn.shut_down(rig.now);
+    rig.acknowledge(early);
+    for id in [early, late, unwanted] {
+        rig.sends_all(id, &headers(OK));
+    }
+    let waits = |rig: &Rig, id| rig.conn.is_sending(StreamId(id));
+    assert!(!waits(&rig, early), "its server has it");
+    assert!(waits(&rig, late) && waits(&rig, unwanted));
+    rig.stops(unwanted, H3Code::NO_ERROR);
+    assert!(!waits(&rig, unwanted), "its server wants no more");
+    assert_eq!(rig.closed, None, "closing would throw the other away");
+    rig.acknowledge(late);
+    assert_eq!(rig.closed, Some((H3Code::NO_ERROR, "")));
+}
+
+#[test]
 fn a_drained_client_does_not_wait_for_ever_for_the_end_of_an_upload() {
     for by_peer in [true, false] {
         let mut rig = Rig::client(Cut::Whole);

@@ -136,6 +136,10 @@ impl Body {
             _ => None,
         }
     }
+    /// Whether all of its bytes are there.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.kind, Kind::Whole(_))
+    }
     /// A body of ours, whose errors are given out as they are.
     #[cfg(any(feature = "decompression", feature = "tonic"))]
     pub(crate) fn of_ours<B>(body: B) -> Self

@@ -128,6 +128,8 @@ pub(crate) struct Stream {
     pub(super) end_queued: bool,
     /// The end is with the transport, or a reset.
     pub(super) is_sent: bool,
+    /// The peer has the end, or wants no more of the message.
+    pub(super) is_acknowledged: bool,
 
     pub(super) opened_at: Instant,
     /// The handler is gone, or the user of a tunnel.
@@ -159,6 +161,7 @@ impl Stream {
             blocked: false,
             end_queued: false,
             is_sent: false,
+            is_acknowledged: false,
             opened_at: now,
             released: false,
             left_until: None,

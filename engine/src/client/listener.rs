@@ -26,6 +26,12 @@ pub trait ExchangeListener: Send + 'static {
     /// Bytes of the body. They count as unread until [`SubmittedExchange::take`](super::SubmittedExchange::take) says otherwise, and
     /// unread bytes hold the peer back.
     fn data(&mut self, data: Bytes);
+    /// The response ends with the next call, and the request's body goes on: its source has not ended, or bytes of it wait for
+    /// the peer. What this returns is dropped when they have left, or the peer has taken none for the time that a response may
+    /// take: an embedder that could end the process waits for that. Default: nothing waits.
+    fn await_unsent(&mut self) -> Option<Box<dyn Send>> {
+        None
+    }
     /// The end, perhaps with trailers.
     fn end(&mut self, trailers: Option<&Fields>);
     /// The exchange failed, before its response or in the middle of it.

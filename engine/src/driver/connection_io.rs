@@ -206,6 +206,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
         };
         !self.broken && (is_unflushed || self.machine.is_sending(stream))
     }
+    /// Client: whether bytes of a request's body wait for the peer: in the machine, or because the transport takes no more.
+    pub(crate) fn is_held_back(&self, stream: StreamId) -> bool {
+        !self.broken && (self.blocked_since.is_some() || self.machine.is_sending(stream))
+    }
     /// Carries out the deadlines that have passed; false when none has.
     pub(crate) fn expire_due(&mut self, now: Instant) -> bool {
         let due = self.next_deadline().is_some_and(|deadline| deadline <= now);

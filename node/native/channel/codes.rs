@@ -379,6 +379,12 @@ pub(crate) mod completion {
     pub(crate) fn released(number: u32) -> Entry {
         [13, number, 0, 0, 0, 0, 0, 0]
     }
+    /// The process stays, or no longer stays, for the last bytes of a request's body, of which
+    /// JavaScript has no more, behind its response.
+    /// - `holds`: 1: it stays; 0: it may end as far as this body is concerned.
+    pub(crate) fn hold(number: u32, holds: u32) -> Entry {
+        [14, number, 0, 0, 0, holds, 0, 0]
+    }
     /// A request at a server. The text is method, path, authority, scheme and protocol with a zero
     /// between two, where they are not all that the client sent, or in another order than method,
     /// authority, scheme and path, a zero and a letter for each pseudo-header field, then a line

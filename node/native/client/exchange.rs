@@ -144,6 +144,14 @@ impl ExchangeListener for ExchangeCallbacks {
         self.shared
             .complete_body(|body| completion::data(number, body), data);
     }
+    fn await_unsent(&mut self) -> Option<Box<dyn Send>> {
+        // One of which JavaScript has more holds the process itself, where it does not wait for its source.
+        let is_all_here = match &self.upload {
+            Some((upload, is_tunnel)) => *is_tunnel || !upload.decides_to_go_on(),
+            None => true,
+        };
+        is_all_here.then(|| -> Box<dyn Send> { Box::new(ProcessHold::new(&self.shared)) })
+    }
     fn end(&mut self, trailers: Option<&Fields>) {
         let entry = completion::ended(self.number);
         let ends_before_body = self.end_before_body(|shared| match trailers {
@@ -182,6 +190,22 @@ impl Drop for ExchangeCallbacks {
     }
 }
 
+/// Keeps the process of JavaScript's thread until it is dropped.
+struct ProcessHold(Arc<Shared>);
+
+impl ProcessHold {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.complete(completion::hold(0, 1), &[], &[]);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for ProcessHold {
+    fn drop(&mut self) {
+        self.0.complete(completion::hold(0, 0), &[], &[]);
+    }
+}
+
 /// Word 7 of a head: one more than the bytes of the reason phrase in front of its fields, or 0: it is
 /// the usual one.
 fn words_len(words: &[u8]) -> u32 {
@@ -208,6 +232,14 @@ struct UploadState {
     waker: Option<Waker>,
 }
 
+impl UploadState {
+    /// JavaScript has more of it, or had when this was asked first.
+    fn decides_to_go_on(&mut self) -> bool {
+        self.goes_on |= !(self.ended || self.failed || self.is_unread);
+        self.goes_on
+    }
+}
+
 impl Upload {
     pub(crate) fn push(&self, piece: Bytes) {
         self.change(|state| {
@@ -226,13 +258,16 @@ impl Upload {
     pub(crate) fn has_failed(&self) -> bool {
         self.lock().failed
     }
-    /// Goes on behind the end of the response, where JavaScript has more of it. `completions` are those of that end, under
+    /// Whether it goes on behind the end of the response, which comes next. What JavaScript says of it in between changes nothing.
+    fn decides_to_go_on(&self) -> bool {
+        self.lock().decides_to_go_on()
+    }
+    /// Goes on behind the end of the response, if JavaScript has more of it. `completions` are those of that end, under
     /// the lock, so that the body's last one is behind them.
     fn continue_past_response(&self, completions: impl FnOnce()) -> bool {
         let mut state = self.lock();
-        let goes_on = !(state.ended || state.failed || state.is_unread);
+        let goes_on = state.decides_to_go_on();
         if goes_on {
-            state.goes_on = true;
             completions();
         }
         goes_on
@@ -240,7 +275,7 @@ impl Upload {
     /// Ends the body: the bytes so far are all of it, or it has failed unless it had ended.
     fn let_go(&self, is_whole: bool) {
         self.change(|state| {
-            state.is_over = true;
+            (state.is_over, state.goes_on) = (true, false);
             match is_whole {
                 true => state.ended = true,
                 false => state.failed = !state.ended,

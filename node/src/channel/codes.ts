@@ -251,6 +251,8 @@ export const enum Completion {
   Dial = 12,
   /** The last of a request's body that went on behind its response: it has gone, or nothing takes it. */
   Released = 13,
+  /** The process stays, or no longer stays, for the last bytes of a request's body, of which JavaScript has no more, behind its response. */
+  Hold = 14,
   /** A request at a server. The text is method, path, authority, scheme and protocol with a zero between two, where they are not all that the client sent, or in another order than method, authority, scheme and path, a zero and a letter for each pseudo-header field, then a line feed, the name, a zero and the value of each field; last, behind an empty name and a zero, the names as HTTP/1.1 spelled them, with a comma between two. */
   Request = 16,
   /** A piece of a request's body: the text, or outside of the arena. */
@@ -367,6 +369,12 @@ export const enum LookupWord {
 export const enum DialWord {
   /** The client's number. */
   Client = 2,
+}
+
+/** Words of `Completion.Hold`. */
+export const enum HoldWord {
+  /** 1: it stays; 0: it may end as far as this body is concerned. */
+  Holds = 5,
 }
 
 /** Words of `Completion.Request`. */

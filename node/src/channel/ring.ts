@@ -6,7 +6,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Failure } from '../errors/failures'
 import { NO_METRICS, ofThread } from '../observe/open_metrics'
 import { ENDED_FAILURE, type ConnectionListener, type ExchangeCallbacks, type ServerHalf } from './callbacks'
-import { Completion, CompletionFlag, Control, DataWord, DialWord, EntryWord, HttpVersion, InterimWord, LookupWord, ResponseWord, RoomWord, StartedWord } from './codes'
+import { Completion, CompletionFlag, Control, DataWord, DialWord, EntryWord, HoldWord, HttpVersion, InterimWord, LookupWord, ResponseWord, RoomWord, StartedWord } from './codes'
 import { CompletionArena } from './completion_arena'
 import { placeOf, type EnginePlace } from './place'
 import { Submissions, type WireBody } from './submissions'
@@ -203,6 +203,7 @@ export class Bridge extends Submissions {
     switch (code) {
       case Completion.Answer: case Completion.ConnectionEvent: case Completion.Lookup: case Completion.Dial:
         return this.completeText(code, number, at, this.arena.utf8(position, length))
+      case Completion.Hold: return completions[at + HoldWord.Holds]! === 1 ? this.hold() : this.release()
     }
     const callbacks = this.callbacks[number]
     if (callbacks === undefined) return this.arena.skip(position, length)

@@ -18,8 +18,14 @@ impl Conn {
 
     /// The peer's message is complete.
     pub(super) fn peer_ended(&mut self, now: Instant, id: StreamId) {
+        let is_server = self.session.is_server();
         if let Some(stream) = self.streams.get_mut(id) {
             stream.received.stop();
+            // A head alone is all there where it was answered.
+            let has_content = stream.sent_bytes > 0;
+            if !is_server && has_content && stream.is_sent && !stream.is_acknowledged {
+                self.unacknowledged.note(id);
+            }
         }
         self.drop_if_over(now, id);
     }
@@ -211,6 +217,7 @@ impl Conn {
             // RFC 9114 section 4.1: the answer may still be complete.
             stream.sent.stop();
             stream.is_sent = true;
+            stream.is_acknowledged = true;
             let was_full = stream.queue.as_ref().is_some_and(|queue| queue.is_full);
             if let Some(queue) = &mut stream.queue {
                 self.session.note_unqueued(queue.len());

@@ -126,6 +126,9 @@ impl Conn {
 
     /// Notes that the end of a stream was acknowledged.
     pub(in crate::h3) fn acknowledged(&mut self, now: Instant, id: StreamId) {
+        if let Some(stream) = self.streams.get_mut(id) {
+            stream.is_acknowledged = true;
+        }
         if self.unacknowledged.remove(id) {
             self.finish_drain(now);
         }

@@ -38,6 +38,8 @@ pub(super) struct ExchangeEntry {
     pub(super) datagrams: Option<(DatagramInlet, Option<Datagrams>)>,
     /// When either direction last moved.
     pub(super) progress_at: Instant,
+    /// Dropped behind the last of its body, where that goes on behind the response: its listener waits for that.
+    pub(super) unsent: Option<Box<dyn Send>>,
 }
 
 /// The state of the request's body.
@@ -99,6 +101,18 @@ impl ExchangeEntry {
             Upload::Done | Upload::Declined | Upload::Stopped
         );
         ended && is_sent
+    }
+    /// Lets its listener wait for the rest of the body, whose response is about to end.
+    pub(super) fn await_unsent(&mut self) {
+        self.unsent = match (&mut self.request.listener, &mut self.incoming) {
+            (Some(listener), _) => listener.await_unsent(),
+            (None, Incoming::Streaming(receiver)) => receiver.await_unsent(),
+            _ => None,
+        };
+    }
+    /// Whether bytes of its body are with the machine, or were.
+    pub(super) fn has_content(&self) -> bool {
+        self.body_read || self.request.body.is_whole() && !self.request.leaves_http
     }
     /// Whether the request could be sent once more without reading a body twice, and nothing of a
     /// response came.
@@ -208,23 +222,23 @@ pub(super) struct EntrySlots {
     pub(super) unflushed: Vec<UnflushedBody>,
 }
 
-/// The body of a request that is over, whose last bytes have not left. Its source may let the process end when it is dropped.
+/// The body of a request that is over, whose last bytes have not left. Its owner may let the process end when it is dropped.
 pub(super) struct UnflushedBody {
     pub(super) stream: StreamId,
     pub(super) until: Instant,
     /// Dropped with this.
-    _body: Body,
+    _waiting: (Body, Option<Box<dyn Send>>),
 }
 
 impl EntrySlots {
     /// Keeps the body of an exchange that is over.
     pub(super) fn keep_unflushed(&mut self, entry: ExchangeEntry, until: Instant) {
         let (stream, mut request) = (entry.stream, entry.request);
-        let _body = std::mem::replace(&mut request.body, Body::empty());
+        let body = std::mem::replace(&mut request.body, Body::empty());
         self.unflushed.push(UnflushedBody {
             stream,
             until,
-            _body,
+            _waiting: (body, entry.unsent),
         });
     }
     /// The slot that `insert` will fill next.

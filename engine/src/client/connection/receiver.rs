@@ -42,6 +42,13 @@ impl Receiver {
             }
         }
     }
+    /// As [`ExchangeListener::await_unsent`].
+    pub(super) fn await_unsent(&mut self) -> Option<Box<dyn Send>> {
+        match self {
+            Self::Pipe(_) => None,
+            Self::Listener { listener, .. } => listener.await_unsent(),
+        }
+    }
     /// The trailers came: the end.
     pub(super) fn end(self, trailers: &Fields) {
         match self {

@@ -89,6 +89,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.handle.counts.answered(head.status, after);
         if end {
             entry.incoming = Incoming::Ended;
+            self.await_unsent(slot);
             self.complete(slot, head, Bytes::new());
             self.finish_if_over(now, slot);
         } else {
@@ -109,6 +110,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             return;
         };
         entry.progress_at = now;
+        if end {
+            self.await_unsent(slot);
+        }
+        let Some(entry) = self.slots.get_mut(slot) else {
+            return;
+        };
         // A listener gets the end apart from the head where its request's body flows, which goes on behind it.
         let is_apart = entry.has_listener && entry.upload.flows();
         let is_whole = end && !is_apart && bytes <= WHOLE_BYTES_MAX;
@@ -143,6 +150,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     fn take_trailers(&mut self, now: Instant, stream: StreamId, trailers: Fields) {
         if let Some(slot) = self.slots.of_stream(stream) {
             self.hand_over_head(slot);
+            self.await_unsent(slot);
             if let Some(entry) = self.slots.get_mut(slot) {
                 let incoming = std::mem::replace(&mut entry.incoming, Incoming::Ended);
                 if let Incoming::Streaming(receiver) = incoming {
@@ -361,7 +369,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         if entry.upload == Upload::Declined {
             // HTTP/1.1 has no other way to leave a body out that its head announced.
             self.io.machine.reset(now, entry.stream, H2Code::CANCEL);
-        } else if entry.body_read && self.io.is_sending(entry.stream) {
+        } else if (entry.body_read || entry.unsent.is_some()) && self.io.is_sending(entry.stream) {
             self.keep_unflushed(now, entry);
         }
     }

@@ -31,6 +31,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.slots.keep_unflushed(entry, until);
     }
 
+    /// A response is about to end: its listener may wait for what is left here of the request's body.
+    pub(super) fn await_unsent(&mut self, slot: u32) {
+        if let Some(entry) = self.slots.get_mut(slot)
+            && entry.has_listener
+            && match entry.upload {
+                Upload::Done => entry.has_content() && self.io.is_held_back(entry.stream),
+                upload => upload.flows(),
+            }
+        {
+            entry.await_unsent();
+        }
+    }
+
     /// Drops the bodies whose last bytes have left since.
     pub(super) fn drop_flushed(&mut self, now: Instant) {
         if !self.slots.unflushed.is_empty() {

@@ -202,6 +202,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             incoming: Incoming::Awaited,
             datagrams,
             progress_at: now,
+            unsent: None,
         };
         let due = entry.due();
         let serial = self.slots.insert(slot, entry);

@@ -31,6 +31,7 @@ fn a_tunnel(written: &'static [u8]) -> ClientTunnel {
         incoming: Incoming::Ended,
         datagrams: None,
         progress_at: Instant::now(),
+        unsent: None,
     };
     ClientTunnel {
         entry,
