@@ -4,8 +4,9 @@ import { seeHelp } from './errors/help'
 
 const OLDEST = 20
 
-const [major = 0] = process.versions.node.split('.').map(Number)
-if (major < OLDEST) {
+/** The line of Node.js: 20, 22, 24 .. */
+export const nodeLine = Number.parseInt(process.versions.node, 10)
+if (nodeLine < OLDEST) {
   const message = `trunkline needs Node.js ${OLDEST} or newer, and this is ${process.version}: install a newer line from nodejs.org, or by nvm or fnm${seeHelp('TRUNKLINE_NODE')}`
   throw Object.assign(new Error(message), { code: 'TRUNKLINE_NODE' })
 }

@@ -1,12 +1,12 @@
 // A write of the user's that is under way: its pieces, which go to the machine together at the end of the turn, and its callback.
 
+import { nodeLine } from '../../node_version'
 import { canceledWrite } from './errors'
 import type { Machine } from './machines'
 
 /** The line of Node.js from which a write fails by the error that destroys its stream meanwhile; before it, one whose bytes
  * were not all sent fails as canceled, and another has succeeded. */
-const FAILS_WRITES_FROM = 26
-const failsWrites = Number.parseInt(process.versions.node, 10) >= FAILS_WRITES_FROM
+const failsWrites = nodeLine >= 26
 
 export type Done = (error?: Error | null) => void
 

@@ -5,6 +5,7 @@ import { captureRejectionSymbol } from 'node:events'
 import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
+import { nodeLine } from '../../node_version'
 import { HEAD_BYTES_MAX } from '../../channel/ring'
 import { Fifo } from '../../fifo'
 import { endOfSession, ErrorCode, invalidType, plain, sessionError } from '../codes'
@@ -37,12 +38,10 @@ const CLIENT = 1
 const ORIGINS_MAX = 128
 /** RFC 9113 section 5.1.1. */
 const STREAM_ID_MAX = 2 ** 31 - 1
-/** From this line on a request on a session that has ended fails its stream; before, it throws. */
-const FAILS_LATER_FROM = 24
 /** From this line on node takes names and values by turns. */
-const TAKES_ARRAYS_FROM = 22
-const takesArrays = Number.parseInt(process.versions.node, 10) >= TAKES_ARRAYS_FROM
-const failsLater = Number.parseInt(process.versions.node, 10) >= FAILS_LATER_FROM
+const takesArrays = nodeLine >= 22
+/** From this line on a request on a session that has ended fails its stream; before, it throws. */
+const failsLater = nodeLine >= 24
 
 /** A request that has no stream of the machine's yet. */
 interface Asked { stream: ClientHttp2Stream; head: OutgoingHead; isEnd: boolean }

@@ -3,6 +3,7 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { Duplex } from 'node:stream'
+import { nodeLine } from '../../node_version'
 import { asked } from '../callbacks/asked'
 import { checkObject, ErrorCode, plain, streamError } from '../codes'
 import type { Headers } from '../fields'
@@ -15,8 +16,7 @@ import type { StreamOwner } from './stream_owner'
 /** The end of a body is a success at once where no more than this waits for the server's windows: one frame. */
 const AT_ONCE_BYTES_MAX = 16 * 1024
 /** The line of Node.js from which a stream that its user has closed in order gets nothing more of the same read. */
-const LEAVES_REST_FROM = 26
-const leavesRest = Number.parseInt(process.versions.node, 10) >= LEAVES_REST_FROM
+const leavesRest = nodeLine >= 26
 
 function bytesOf (chunk: Buffer | string, encoding: BufferEncoding): Buffer {
   return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk

@@ -6,6 +6,7 @@ import type { X509Certificate } from 'node:crypto'
 import net from 'node:net'
 import { Duplex } from 'node:stream'
 import tls from 'node:tls'
+import { nodeLine } from '../../node_version'
 import { HttpVersion } from '../../channel/codes'
 import type { Connection } from '../../server/connection'
 import { coded, ErrorCode, plain } from '../codes'
@@ -311,8 +312,7 @@ function member (owner: object, name: string | symbol): unknown {
 }
 
 /** From this line on node lets a session's socket be destroyed. */
-const DESTROYS_FROM = 24
-const mayDestroy = Number.parseInt(process.versions.node, 10) >= DESTROYS_FROM
+const mayDestroy = nodeLine >= 24
 const REFUSED_OF_SESSIONS = new Set<string | symbol>([
   'emit', 'end', 'pause', 'read', 'resume', 'write', 'setEncoding', 'setKeepAlive', 'setNoDelay'
 ])

@@ -1,6 +1,7 @@
 // Bounds that a program gives by options of node:http2, brought into the range that the engine has. Programs write "no bound" as any large
 // number, as grpc-js does with `maxSessionMemory: Number.MAX_SAFE_INTEGER`: none may keep a server from listening.
 
+import { nodeLine } from '../../node_version'
 import { checkInteger } from '../codes'
 
 /** The default of node:http2. */
@@ -30,8 +31,7 @@ export const settingsMaxOf = (given: unknown): number => countOf(given, 1) ?? SE
 /** The largest window (RFC 9113 section 6.9.1). */
 const WINDOW_MAX = 2 ** 31 - 1
 /** From this line on node has the option `connectionWindowSize`. */
-const WINDOWS_FROM = 26
-const hasWindows = Number.parseInt(process.versions.node, 10) >= WINDOWS_FROM
+const hasWindows = nodeLine >= 26
 
 /** Throws for a `connectionWindowSize` that cannot be, where node does. */
 export function checkWindow (given: unknown): void { if (hasWindows && given !== undefined) checkInteger(given, 'options.connectionWindowSize', 1, WINDOW_MAX) }

@@ -2,6 +2,7 @@
 // order of node, and none for a connection that was dropped.
 
 import type { Settings } from 'node:http2'
+import { nodeLine } from '../../node_version'
 import { HttpVersion } from '../../channel/codes'
 import type { Carried } from '../../channel/streams'
 import type { FailedHandshake, Hello } from '../../server/callbacks'
@@ -38,8 +39,7 @@ const MISSING_ALPN = [
 const BAD_CLIENT_MAGIC = 903
 
 /** From this line on `maxConnections` of 0 is a bound, and not none. */
-const BOUNDS_AT_NONE_FROM = 22
-const boundsAtNone = Number.parseInt(process.versions.node, 10) >= BOUNDS_AT_NONE_FROM
+const boundsAtNone = nodeLine >= 22
 const isBound = (most: number | undefined): most is number => boundsAtNone ? most != null : Boolean(most)
 
 export class ServerConnections {

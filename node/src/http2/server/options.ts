@@ -2,6 +2,7 @@
 
 import http from 'node:http'
 import nodeHttp2, { type SecureServerOptions, type ServerOptions, type Settings } from 'node:http2'
+import { nodeLine } from '../../node_version'
 import { ENGINES_TEXT, isEngine, type Engine } from '../../channel/place'
 import { checkBounds, type Limits, type Shedding, type Timeouts, type Windows } from '../../server/bounds'
 import type { ForwardingOptions } from '../../server/forwarded'
@@ -29,8 +30,7 @@ const UNKNOWN_PROTOCOL_MS = 10_000
 const OUTSTANDING_MAX = 10
 
 /** From this line on node lets a program send fields twice of which a message has one. */
-const LOOSE_FIELDS_FROM = 24
-const takesLooseFields = Number.parseInt(process.versions.node, 10) >= LOOSE_FIELDS_FROM
+const takesLooseFields = nodeLine >= 24
 
 /** As it was when this was loaded: programs may put ours in its place. */
 const { createServer: nodeServer } = nodeHttp2

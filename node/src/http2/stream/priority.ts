@@ -1,10 +1,10 @@
 // The deprecated call `stream.priority`.
 
+import { nodeLine } from '../../node_version'
 import { checkObject } from '../codes'
 
 /** From this line on node warns of `priority`. */
-const WARNS_FROM = 24
-const warnsOfPriority = Number.parseInt(process.versions.node, 10) >= WARNS_FROM
+const warnsOfPriority = nodeLine >= 24
 let reportedPriority = !warnsOfPriority
 function warnOfPriority (): void {
   if (!reportedPriority) process.emitWarning('http2Stream.priority is longer supported after priority signalling was deprecated in RFC 9113', 'DeprecationWarning', 'DEP0194')

@@ -2,6 +2,7 @@
 // anything is sent.
 
 import { sensitiveHeaders } from 'node:http2'
+import { nodeLine } from '../../node_version'
 import { ResponseFlag } from '../../channel/codes'
 import { checkObject, invalidInfoStatus, invalidPseudoHeader, invalidStatus, invalidType, invalidValue, plain } from '../codes'
 import { finalHead, objectOfPairs, textOf, textOfList, type Headers } from '../fields'
@@ -77,8 +78,7 @@ export function finalHeaders (given: Headers | undefined, options: RespondOption
 }
 
 /** From this line on node takes names and values by turns too. */
-const LISTS_FROM = 22
-const takesLists = Number.parseInt(process.versions.node, 10) >= LISTS_FROM
+const takesLists = nodeLine >= 22
 
 /** An object, or nothing; lists are read before. */
 function checkFinal (given: unknown): asserts given is Headers | undefined {

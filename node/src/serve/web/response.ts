@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { nodeLine } from '../../node_version'
 import { bufferOf } from '../../fetch/body/body'
 import { textOf, type FieldsInit } from '../../fetch/headers/fields'
 import { responsePartsOf, type ResponseParts } from '../../fetch/response'
@@ -92,7 +93,7 @@ export function isFile (response: object): boolean { return responsePartsOf(resp
 
 /** Codings that fetch decodes before the body is read; zstd from Node.js 24 on. */
 const DECODED = new Set(['gzip', 'x-gzip', 'deflate', 'br'])
-if (Number(process.versions.node.split('.', 1)[0]) >= 24) DECODED.add('zstd')
+if (nodeLine >= 24) DECODED.add('zstd')
 
 /** Whether a response came by fetch, which decodes its body and leaves its fields as they were. */
 function isDecoded ({ url, body, headers }: globalThis.Response): boolean {

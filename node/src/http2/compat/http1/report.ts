@@ -1,6 +1,7 @@
 // Emits exchanges on a server in the form of node:http: a real IncomingMessage and a real ServerResponse, whatever the version.
 
 import type { ServerResponse } from 'node:http'
+import { nodeLine } from '../../../node_version'
 import { HttpVersion } from '../../../channel/codes'
 import { AHEAD_BYTES_MAX } from '../../../server/ahead'
 import type { Exchange } from '../../../server/exchange'
@@ -15,7 +16,7 @@ import { isFree, receiveErrors, Stage } from './stage'
 import { reportConnect, reportUpgrade } from './upgrade'
 
 /** From this line on node refuses a request with more fields than `maxHeadersCount`; those before leave them out. */
-const REFUSES_FIELDS = Number.parseInt(process.versions.node, 10) >= 22
+const REFUSES_FIELDS = nodeLine >= 22
 const FIELDS_TOO_LARGE = 431
 const BAD_REQUEST = 400
 const NOT_ASCII = /[^\0-\x7f]/

@@ -2,6 +2,7 @@
 // of the exchange's own.
 
 import type { IncomingMessage } from 'node:http'
+import { nodeLine } from '../../../node_version'
 import { HttpVersion } from '../../../channel/codes'
 import type { Exchange } from '../../../server/exchange'
 import { Socket, socketOf } from '../../connection/socket'
@@ -14,8 +15,7 @@ import { isFree } from './stage'
 
 /** From this line on the body of a request that asks for an upgrade is the request's; before, it comes in front of the other bytes
  * of the socket. */
-const READS_BODIES_FROM = 26
-const readsBodies = Number.parseInt(process.versions.node, 10) >= READS_BODIES_FROM
+const readsBodies = nodeLine >= 26
 
 /**
  * The arguments of `upgrade` listeners for a request that leaves HTTP. An extended CONNECT is
