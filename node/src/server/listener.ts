@@ -84,18 +84,25 @@ export class Listener {
   /** The channel to its engine. */
   get channel (): Bridge { return this.bridge.bridge }
 
+  /** A cold call whose failure is an error. */
+  private ask (verb: string, question: object): unknown {
+    try {
+      return this.channel.ask(verb, question)
+    } catch (failure) {
+      throw errorOf(failure as Failure, false)
+    }
+  }
+
   /** Listens; what is wrong is thrown as the engine says it ([`Failure`]). */
   listen (options: ListenOptions): void {
-    if (this.bridge.bridge.hasEnded) throw ENDED_FAILURE
+    if (this.channel.hasEnded) throw ENDED_FAILURE
     const { tls, readableAll = false, writableAll = false, quicLb, ...given } = options
-    const leaves = this.place === 'auto' && this.bridge.bridge.native.inline === 1
+    const leaves = this.place === 'auto' && this.channel.native.inline === 1
     const rest = quicLb === undefined ? { ...given, leaves } : { ...given, leaves, quicLb: quicLbOf(quicLb) }
     this.admission = new Admission(clientsOf(tls ?? {}))
     this.ahead = new Ahead(options.windows?.sendBudget)
     const question = tls === undefined ? rest : { ...rest, tls: tlsOf(tls) }
-    const { bridge } = this.bridge
-    const listen = (): unknown => bridge.ask('listen', question)
-    const { server, ...where } = whenFree(options.port, turnInline, listen) as Address & { server: number }
+    const { server, ...where } = whenFree(options.port, turnInline, () => this.channel.ask('listen', question)) as Address & { server: number }
     this.number = server
     this.isOpen = true
     this.meeting = options.handOver
@@ -112,13 +119,13 @@ export class Listener {
 
   /** Connections over TCP from now on have these limits, timeouts, windows and settings. */
   configure (options: ListenOptions): void {
-    if (!this.isOpen || this.bridge.bridge.hasEnded) return
+    if (!this.isOpen || this.channel.hasEnded) return
     const { tls: _, quicLb: _ids, ...listen } = options
-    this.bridge.bridge.ask('configure', { server: this.number, listen })
+    this.channel.ask('configure', { server: this.number, listen })
   }
 
   /** Serves a stream that was made in JavaScript. */
-  serve (stream: StreamAsk): void { this.bridge.bridge.ask('serve', { server: this.number, stream }) }
+  serve (stream: StreamAsk): void { this.channel.ask('serve', { server: this.number, stream }) }
 
   /** A connection of HTTP/2 on a stream that `serve` gets next: its owner has it before the engine. `text`: as `Connection` has it. */
   expect (stream: Carried, text: string): Connection<Listener> {
@@ -128,19 +135,13 @@ export class Listener {
   }
 
   /** The client that listed proxies state (native/server/forwarded.rs). */
-  forwarded (question: object): unknown {
-    try {
-      return this.bridge.bridge.ask('forwarded', question)
-    } catch (failure) {
-      throw errorOf(failure as Failure, false)
-    }
-  }
+  forwarded (question: object): unknown { return this.ask('forwarded', question) }
 
   /**
    * Serves an accepted socket by its descriptor, of which the engine has a copy from here on; the owner
    * closes the original. What is wrong with it is thrown as the engine says it ([`Failure`]).
    */
-  take (fd: number): void { this.bridge.bridge.ask('take', { server: this.number, fd }) }
+  take (fd: number): void { this.channel.ask('take', { server: this.number, fd }) }
 
   /**
    * Waits at `path`, by default that of the option, for a process that is to take the place of this one. True: another process serves on
@@ -150,11 +151,7 @@ export class Listener {
     if (!this.isOpen) return await this.replaced
     if (path === undefined) throw new TypeError('handOver needs a path, because the server has no option of that name')
     if (this.meeting === undefined) {
-      try {
-        this.bridge.bridge.ask('handOver', { server: this.number, path })
-      } catch (failure) {
-        throw errorOf(failure as Failure, false)
-      }
+      this.ask('handOver', { server: this.number, path })
       this.meeting = path
     }
     if (path !== this.meeting) throw new TypeError(`handOver was given ${path}, and the server waits at ${this.meeting}`)
@@ -167,12 +164,8 @@ export class Listener {
   /** Stops accepting, lets open exchanges finish for at most `deadlineMs`, then cuts them. */
   close (deadlineMs?: number): void {
     const deadline = deadlineOf(deadlineMs)
-    if (!this.isOpen || this.bridge.bridge.hasEnded) return
-    try {
-      this.bridge.bridge.ask('drain', { server: this.number, deadlineMs: deadline })
-    } catch (failure) {
-      throw errorOf(failure as Failure, false)
-    }
+    if (!this.isOpen || this.channel.hasEnded) return
+    this.ask('drain', { server: this.number, deadlineMs: deadline })
     this.isClosing = true
     this.updateHold()
     this.leave()
@@ -196,28 +189,28 @@ export class Listener {
     if (!this.isKnown) return
     this.leave()
     this.isStopped = true
-    this.bridge.bridge.ask('stop', { server: this.number })
+    this.channel.ask('stop', { server: this.number })
   }
 
   /** Whether the engine can be asked about it. It cannot from `destroy` on, while `ended` is still to come. */
-  private get isKnown (): boolean { return this.number !== 0 && !this.isStopped && !this.bridge.bridge.hasEnded }
+  private get isKnown (): boolean { return this.number !== 0 && !this.isStopped && !this.channel.hasEnded }
 
   /** The server's counts as OpenMetrics text; an exposition without a metric once it has ended, and before it listens. */
   metrics (): string {
-    const text = this.isKnown ? this.bridge.bridge.ask('serverMetrics', { server: this.number }) as string | null : null
+    const text = this.isKnown ? this.channel.ask('serverMetrics', { server: this.number }) as string | null : null
     return text ?? NO_METRICS
   }
 
   /** A page that shows its connections; throws where it does not listen. */
   inspect (options: InspectPageOptions): InspectPage {
-    const { bridge } = this.bridge
+    const bridge = this.channel
     const open = (page: object): unknown => bridge.ask('inspectServer', { of: this.isKnown ? this.number : 0, ...page })
     return openPage(options, open, page => { if (!bridge.hasEnded) bridge.ask('closeServerPage', { page }) })
   }
 
   /** The timeline of a request that failed or was slow, by its number; undefined: it is not kept any more. */
   timeline (timeline: number): string | undefined {
-    const text = this.isKnown ? this.bridge.bridge.ask('serverTimeline', { server: this.number, timeline }) as string | null : null
+    const text = this.isKnown ? this.channel.ask('serverTimeline', { server: this.number, timeline }) as string | null : null
     return text ?? undefined
   }
 
@@ -232,27 +225,18 @@ export class Listener {
    * Sets another certificate from the next handshake on: the default one, or the one for `name`.
    */
   setIdentity (identity: Identity, name?: string): void {
-    if (!this.isKnown) return
-    try {
-      this.bridge.bridge.ask('identity', { server: this.number, name, ...pem(identity) })
-    } catch (failure) {
-      throw errorOf(failure as Failure, false)
-    }
+    if (this.isKnown) this.ask('identity', { server: this.number, name, ...pem(identity) })
   }
 
   /** A number by which `choose` names this. */
   reportContext (context: ContextAsk): number {
     const { clients, policy } = context
-    try {
-      return this.bridge.bridge.ask('context', { server: this.number, ...pem(context), clients, policy }) as number
-    } catch (failure) {
-      throw errorOf(failure as Failure, false)
-    }
+    return this.ask('context', { server: this.number, ...pem(context), clients, policy }) as number
   }
 
   /** Removes a context that is no longer used. */
   forgetContext (context: number): void {
-    if (this.isKnown) this.bridge.bridge.ask('forget', { server: this.number, context })
+    if (this.isKnown) this.channel.ask('forget', { server: this.number, context })
   }
 
   /**
@@ -279,7 +263,7 @@ export class Listener {
   private chosen (choice: object): boolean {
     // A server that has ended has no waiting handshakes.
     if (!this.isKnown) return false
-    return this.bridge.bridge.ask('chosen', { server: this.number, ...choice }) as boolean
+    return this.channel.ask('chosen', { server: this.number, ...choice }) as boolean
   }
 
   /** Whether it keeps the process alive; it does from `listen` to its end. */
@@ -306,8 +290,8 @@ export class Listener {
     const holds = this.number !== 0 && (this.wantsHold || this.isClosing || this.held > 0)
     if (holds === this.isHolding) return
     this.isHolding = holds
-    if (holds) this.bridge.bridge.hold()
-    else this.bridge.bridge.release()
+    if (holds) this.channel.hold()
+    else this.channel.release()
   }
 
   // The events of the channel.
@@ -349,8 +333,8 @@ export class Listener {
   /** Starts the second worker on an engine's thread; where that cannot run its connections, and HTTP/3, come back. */
   private startSecond (): void {
     const { server, second } = { server: this.number, second: threadsIfThere() }
-    if (second === undefined) return void this.bridge.bridge.ask('alone', { server })
-    if (this.bridge.bridge.ask('second', { server }) !== true) return
+    if (second === undefined) return void this.channel.ask('alone', { server })
+    if (this.channel.ask('second', { server }) !== true) return
     this.second = second
     second.enlist(second.bridge.ask('join', {}) as number, this)
   }
@@ -366,7 +350,7 @@ export class Listener {
     this.file = undefined
     this.leave()
     this.updateHold()
-    if (!this.bridge.bridge.hasEnded) this.bridge.bridge.ask('stop', { server: number })
+    if (!this.channel.hasEnded) this.channel.ask('stop', { server: number })
     this.callbacks.onClosed?.()
     this.reportReplaced(false)
   }
