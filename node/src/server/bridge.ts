@@ -7,17 +7,15 @@ import {
   UnnegotiatedWord, UploadWord, ViolationWord, writeAbort, writeControl, writeDecline, writeFinish, writeInform, writeReset, writeRespond, writeSend,
   writeShutDown, writeTakeUpload, type EntryWriter
 } from '../channel/codes'
-import type { AsyncResource } from 'node:async_hooks'
 import type { ServerPlace } from '../channel/place'
 import type { ServerHalf } from '../channel/callbacks'
 import { apart, theBridge, type Bridge } from '../channel/ring'
 import { Fifo } from '../fifo'
 import { streamsOf, type Carried } from '../channel/streams'
-import type { Ahead } from './ahead'
 import type { ListenerCallbacks } from './callbacks'
-import { Connection, type Accounts } from './connection'
+import { Connection, type Accounts, type Taking } from './connection'
 import { Exchange } from './exchange'
-import { faultCode, type Admission } from './tls/clients'
+import { faultCode } from './tls/clients'
 
 /** INTERNAL_ERROR of RFC 9113 section 7. */
 export const INTERNAL_ERROR = 2
@@ -28,17 +26,12 @@ const NO_CONNECTION = 0
 const TEXT_LENGTH_MAX = BY_REFERENCE_BYTES_MIN / 3
 
 /** Takes the events of a server's connections. */
-interface Listener {
+interface Listener extends Taking {
   turn: number
   readonly callbacks: ListenerCallbacks
-  readonly admission: Admission
-  readonly ahead: Ahead
-  readonly scope: AsyncResource
   readonly expected: { get: (stream: Carried) => Connection<Listener> | undefined }
   opened: (connection: Connection) => void
   begun: (connection: Connection, number: number) => void
-  timeline: (id: number) => string | undefined
-  keep: (connection: Connection, holds: boolean) => void
   closed: (connection: Connection) => void
   ended: (half: ServerBridge) => void
   overloaded: () => void
@@ -137,17 +130,13 @@ export class ServerBridge implements ServerHalf {
       case Completion.Unnegotiated: {
         const connection = this.connections.get(completions[at + UnnegotiatedWord.Connection]!)
         if (connection === undefined) return
-        const exchange = new Exchange(this, connection, number, completions[at + UnnegotiatedWord.Serial]!, 1, true, '', 0, 0, 0)
-        this.exchanges[number] = exchange
-        connection.open++
+        const exchange = this.headless(connection, number, completions[at + UnnegotiatedWord.Serial]!)
         return exchange.scope.runInAsyncScope(() => { connection.listener.callbacks.onUnnegotiated?.(exchange) })
       }
       case Completion.Malformed: {
         const connection = this.connections.get(completions[at + MalformedWord.Connection]!)
         if (connection === undefined) return
-        const exchange = new Exchange(this, connection, number, completions[at + MalformedWord.Serial]!, 1, true, '', 0, 0, 0)
-        this.exchanges[number] = exchange
-        connection.open++
+        const exchange = this.headless(connection, number, completions[at + MalformedWord.Serial]!)
         const text = this.text(at)
         const zero = text.indexOf('\0')
         const refused = { code: text.slice(0, zero), status: completions[at + MalformedWord.Status]!, packet: Buffer.from(text.slice(zero + 1), 'latin1'), parsed: completions[at + MalformedWord.Parsed]! }
@@ -217,6 +206,12 @@ export class ServerBridge implements ServerHalf {
     exchange.scope.runInAsyncScope(this.completeExchange, this, exchange, code, at)
     // As with its own end: that of its connection finds readers that are about to get the end of the body.
     if (exchange.hasBody && exchange.received) exchange.connection.turn = 0
+  }
+
+  /** An exchange without a head, whose bodies are the bytes of its connection. */
+  private headless (connection: Connection<Listener>, number: number, serial: number): Exchange {
+    connection.open++
+    return (this.exchanges[number] = new Exchange(this, connection, number, serial, 1, true, '', 0, 0, 0))
   }
 
   /** A control frame of the peer's. */
