@@ -2,7 +2,7 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import { inspect, type InspectOptions } from 'node:util'
-import { checkCall, checkInteger, ErrorCode, isAbort, plain, streamError } from '../codes'
+import { checkCall, checkInteger, ErrorCode, isAbort, streamError } from '../codes'
 import { objectOf, type Headers } from '../fields'
 import { Timer } from '../callbacks/timer'
 import { AbortError } from './errors'
@@ -300,10 +300,7 @@ export class ClientHttp2Stream extends StreamOutput {
     this.$owner?.$refresh()
   }
 
-  priority (options?: unknown): void {
-    checkPriority(options)
-    if (this.destroyed) throw plain('ERR_HTTP2_INVALID_STREAM')
-  }
+  priority (options?: unknown): void { checkPriority(this, options) }
 
   /** Ends with the signal. */
   $follow (signal: AbortSignal): void {

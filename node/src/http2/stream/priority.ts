@@ -1,7 +1,7 @@
 // The deprecated call `stream.priority`.
 
 import { nodeLine } from '../../node_version'
-import { checkObject } from '../codes'
+import { checkObject, plain } from '../codes'
 
 /** From this line on node warns of `priority`. */
 const warnsOfPriority = nodeLine >= 24
@@ -11,8 +11,9 @@ function warnOfPriority (): void {
   reportedPriority = true
 }
 
-/** Warns from that line on, once; checks the options on lines before it, as node:http2. */
-export function checkPriority (options: unknown): void {
+/** Warns from that line on, once; checks the options on lines before it, as node:http2. Throws of a stream that is destroyed. */
+export function checkPriority (stream: { readonly destroyed: boolean }, options: unknown): void {
   warnOfPriority()
   if (!warnsOfPriority) checkObject(options, 'options')
+  if (stream.destroyed) throw plain('ERR_HTTP2_INVALID_STREAM')
 }

@@ -324,10 +324,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
     respondWithDescriptor(this, fd, headers, options)
   }
   pushStream (): void { throw plain('ERR_HTTP2_PUSH_DISABLED') }
-  priority (options?: unknown): void {
-    checkPriority(options)
-    if (this.destroyed) throw plain('ERR_HTTP2_INVALID_STREAM')
-  }
+  priority (options?: unknown): void { checkPriority(this, options) }
 
   [inspect.custom] (depth: number, options: InspectOptions): unknown {
     const { id, closed, destroyed, state, _readableState: readableState, _writableState: writableState } = this
