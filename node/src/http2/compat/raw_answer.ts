@@ -7,13 +7,9 @@ import { asked } from '../callbacks/asked'
 import { ErrorCode } from '../codes'
 import type { Socket, SocketBytes } from '../connection/socket'
 import { Chunks } from '../../syntax/chunks'
+import { END_OF_HEAD, HEAD_LENGTH_MAX, REASON_AT } from './upgrade'
 
-/** Characters of a head that is written in pieces. */
-const HEAD_LENGTH_MAX = 64 * 1024
-const END_OF_HEAD = '\r\n\r\n'
 const SWITCHING = 101
-/** The start of the reason phrase behind a status. */
-const REASON_AT = 'HTTP/1.1 200 '.length
 /** Statuses of answers without a body (RFC 9110 section 6.4.1). */
 const BODILESS = new Set([204, 304])
 /** Fields of the connection (RFC 9113 section 8.2.2). */

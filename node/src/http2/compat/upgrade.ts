@@ -13,15 +13,15 @@ import { Socket, socketOf, type SocketBytes } from '../connection/socket'
 import { Chunks } from '../../syntax/chunks'
 
 /** Characters of a head that is written in pieces. */
-const HEAD_LENGTH_MAX = 64 * 1024
+export const HEAD_LENGTH_MAX = 64 * 1024
 const SWITCHING = 101
 const OK = 200
 const REDIRECTS = 300
 /** HTTP/1.1 fields of an upgrade, which extended CONNECT does not have (RFC 8441 section 5). */
 const OF_UPGRADES = new Set(['connection', 'upgrade', 'sec-websocket-accept', 'transfer-encoding'])
 /** The start of the reason phrase behind a status. */
-const REASON_AT = 'HTTP/1.1 200 '.length
-const END_OF_HEAD = '\r\n\r\n'
+export const REASON_AT = 'HTTP/1.1 200 '.length
+export const END_OF_HEAD = '\r\n\r\n'
 const IS_LENGTH = /^content-length\s*:\s*\d+\s*$/i
 /** Chunked is what the head says of a body, which proxies may write without chunks behind the head of their upstream (http-proxy). */
 const IS_CHUNKED = /^transfer-encoding\s*:.*\bchunked\b/i

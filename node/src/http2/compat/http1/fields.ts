@@ -1,5 +1,7 @@
 // Heads of HTTP/1.1 as node:http writes them, read into the fields of a response; the last one is remembered.
 
+import { REASON_AT } from '../upgrade'
+
 /** Fields of a connection (RFC 9113 section 8.2.2): those of HTTP/1.1 go as node:http says them, except for the framing,
  * which is the engine's. */
 const OF_CONNECTIONS = new Set(['connection', 'keep-alive', 'transfer-encoding'])
@@ -32,4 +34,3 @@ function readFields (head: string, spells: boolean): string {
 
 /** The reason phrase in the first line, which is `HTTP/1.1 200 OK`. */
 export function reasonOf (head: string): string { return head.slice(REASON_AT, head.indexOf('\r\n')) }
-const REASON_AT = 'HTTP/1.1 200 '.length
