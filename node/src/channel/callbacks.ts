@@ -9,6 +9,9 @@ export const ENDED_FAILURE: Failure = {
   message: 'the engine of this thread has ended after a fault of its own, which stderr names; start the process or the worker again'
 }
 
+/** The error of an exchange that the engine has dropped by itself: its thread ends, or a task of it did. */
+export const GONE_FAILURE: Failure = { kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }
+
 /** The callbacks of an exchange. */
 export interface ExchangeCallbacks {
   /** Its number on the channel; 0 before it is submitted and after it is over. */

@@ -13,7 +13,7 @@ import { fieldsObject, rawFields, type Fields } from '../prepare/head'
 import type { Load, Target } from '../dispatcher/load'
 import type { Tracked } from '../../open'
 import type { RequestOwner } from './owner'
-import type { ExchangeCallbacks } from '../../channel/callbacks'
+import { GONE_FAILURE, type ExchangeCallbacks } from '../../channel/callbacks'
 import type { Bridge, Failure } from '../../channel/ring'
 import { follow, type Signal } from './signal'
 
@@ -155,7 +155,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
     this.report(error)
   }
 
-  onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
+  onGone (): void { this.onFailed(GONE_FAILURE) }
   onRoom (bytes: number): void { this.upload?.onRoom(bytes) }
   onReleased (): void { this.upload?.stop() }
   onStarted (connection: number): void {

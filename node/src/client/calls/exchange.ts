@@ -16,7 +16,7 @@ import { errorOf, PROXY_WANTS_CREDENTIALS } from '../../errors/failures'
 import { fieldsObject, fieldsOf, rawFields, type Fields } from '../prepare/head'
 import type { Load, Target } from '../dispatcher/load'
 import type { Tracked } from '../../open'
-import type { ExchangeCallbacks } from '../../channel/callbacks'
+import { GONE_FAILURE, type ExchangeCallbacks } from '../../channel/callbacks'
 import type { Bridge, Failure } from '../../channel/ring'
 
 /** Items that a handler gets when it resumes. */
@@ -403,10 +403,7 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
     return failure.tls?.alert === NO_APPLICATION_PROTOCOL ? onNoHttp1 : null
   }
 
-  onGone (): void {
-    // The engine dropped it by itself: its thread ends, or a task of it did.
-    this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' })
-  }
+  onGone (): void { this.onFailed(GONE_FAILURE) }
 
   onRoom (bytes: number): void {
     this.upload?.onRoom(bytes)

@@ -12,7 +12,7 @@ import type { RequestOwner } from '../../client/calls/owner'
 import type { Load, Target } from '../../client/dispatcher/load'
 import type { DispatchOptions } from '../../client/prepare/prepare'
 import type { Tracked } from '../../open'
-import type { ExchangeCallbacks } from '../../channel/callbacks'
+import { GONE_FAILURE, type ExchangeCallbacks } from '../../channel/callbacks'
 import type { Bridge, Failure } from '../../channel/ring'
 import { HeaderList, lowerFieldsOf, TextList } from '../headers/header_list'
 import { ByteQueue, type Feed } from '../body/queue'
@@ -194,7 +194,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
     this.fail(error)
   }
 
-  onGone (): void { this.onFailed({ kind: 'ended', message: 'the engine let go of the request after a fault of its own, which stderr names' }) }
+  onGone (): void { this.onFailed(GONE_FAILURE) }
   onRoom (bytes: number): void { this.upload?.onRoom(bytes) }
   onReleased (): void { this.upload?.stop() }
   onStarted (connection: number): void {
