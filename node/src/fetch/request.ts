@@ -47,14 +47,12 @@ export class Request {
   get cookies (): object | undefined { return this.#parts.cookies }
   set cookies (value: object | undefined) { putOwn(this, 'cookies', value) }
 
+  // Accessors are called of an instance alone (`asInterface`).
   get method (): string { return this.#parts.method }
   get url (): string { return this.#parts.url }
   get headers (): Headers { return (this.#headers ??= headersOver(this.#parts.list, 'none')) }
   get signal (): AbortSignal { return this.#parts.signal }
-  get destination (): string {
-    void this.#parts
-    return ''
-  }
+  get destination (): string { return '' }
   get referrer (): string {
     const { referrer } = this.#parts.settings
     return referrer === 'no-referrer' ? '' : referrer === 'client' ? 'about:client' : referrer
@@ -66,18 +64,9 @@ export class Request {
   get redirect (): string { return this.#parts.settings.redirect }
   get integrity (): string { return this.#parts.settings.integrity }
   get keepalive (): boolean { return this.#parts.settings.keepalive }
-  get duplex (): string {
-    void this.#parts
-    return 'half'
-  }
-  get isReloadNavigation (): boolean {
-    void this.#parts
-    return false
-  }
-  get isHistoryNavigation (): boolean {
-    void this.#parts
-    return false
-  }
+  get duplex (): string { return 'half' }
+  get isReloadNavigation (): boolean { return false }
+  get isHistoryNavigation (): boolean { return false }
 
   clone (): Request {
     const parts = receiverState(partsIn(this))
@@ -124,6 +113,4 @@ export function requestOver (parts: RequestParts, params?: Record<string, string
 }
 
 /** The state of one of ours; undefined: it is not one. */
-export function requestPartsOf (value: unknown): RequestParts | undefined {
-  return partsIn(value)
-}
+export function requestPartsOf (value: unknown): RequestParts | undefined { return partsIn(value) }

@@ -191,6 +191,4 @@ asInterface(Response, value => responsePartsOf(value) !== undefined)
 export function responseOver (parts: ResponseParts): Response { return new Response(OVER, parts) }
 
 /** The state of one of ours; undefined: it is not one. */
-export function responsePartsOf (value: unknown): ResponseParts | undefined {
-  return partsIn(value)
-}
+export function responsePartsOf (value: unknown): ResponseParts | undefined { return partsIn(value) }
