@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { isArrayBuffer } from 'node:util/types'
 import { InvalidArgumentError } from '../../errors'
 import { isForm, Multipart } from '../../fetch/body/multipart'
+import { isBlob } from '../../fetch/form_data'
 import { isFieldValue } from './head'
 
 /**
@@ -71,11 +72,6 @@ export function endStream (stream: Readable, error?: Error | null): void {
 export function failStream (stream: Readable, error: Error): void {
   endStream(stream, error)
   if (typeof stream.destroy !== 'function') queueMicrotask(() => { (stream as Partial<Readable>).emit?.('error', error) })
-}
-
-function isBlob (body: object): body is Blob {
-  const blob = body as Partial<Blob> & { [Symbol.toStringTag]?: string }
-  return (blob[Symbol.toStringTag] === 'Blob' || blob[Symbol.toStringTag] === 'File') && typeof blob.arrayBuffer === 'function' && typeof blob.stream === 'function'
 }
 
 /** Converts a caller's body; `isNext` as of `lengthOf`. */

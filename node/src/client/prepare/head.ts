@@ -3,6 +3,7 @@
 
 import { stringify, type ParsedUrlQueryInput } from 'node:querystring'
 import { InvalidArgumentError, NotSupportedError } from '../../errors'
+import { putOwn } from '../../fetch/webidl/convert'
 import { BAD_VALUE, isCrossable, remembering, TOKEN } from '../../syntax/names'
 import { stripped } from '../../syntax/strip'
 
@@ -299,7 +300,7 @@ export function fieldsObject (raw: readonly string[]): Fields {
     const value = raw[at + 1]!
     const before = object[name]
     if (before === undefined) object[name] = value
-    else if (name === '__proto__' || typeof before === 'function') setOwn(object, name, value)
+    else if (name === '__proto__' || typeof before === 'function') putOwn(object, name, value)
     else if (typeof before === 'string') object[name] = [before, value]
     else before.push(value)
   }
@@ -316,10 +317,5 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** Adds fields to an object that may have some; also one that is called `__proto__`. */
 export function addFields (object: Fields, fields: Fields): void {
-  for (const [name, value] of Object.entries(fields)) setOwn(object, name, value)
-}
-
-/** A name that every object inherits. */
-function setOwn (object: object, name: string, value: unknown): void {
-  Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
+  for (const [name, value] of Object.entries(fields)) putOwn(object, name, value)
 }

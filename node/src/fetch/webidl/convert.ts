@@ -62,7 +62,7 @@ export function shown (value: unknown): string {
   return typeof value === 'object' ? inspect(value) : typeof value === 'string' ? `"${value}"` : `${value as number}`
 }
 
-/** Puts a program's value on `object` in the place of an accessor that the standard does not have. */
+/** Puts a value on `object` as its own: in the place of an accessor, or under a name that every object inherits. */
 export function putOwn (object: object, name: string, value: unknown): void {
   Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
 }
