@@ -311,7 +311,7 @@ const HAS_OWN_LENGTH = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT'])
 
 /** The value of the content-length field; null: there is none. */
 function lengthOf (head: Head, body: RequestBody, method: string, isStrict: boolean): number | null {
-  const own = body === null ? 0 : 'pieces' in body ? body.length : body.length
+  const own = body === null ? 0 : body.length
   const printed = head.contentLength
   if (printed !== null && own !== null && own !== printed) {
     // HEAD, GET and their like may say the length of what they would have, and one of no body says nothing, as with undici.
