@@ -38,31 +38,30 @@ class OldController implements DispatchController {
 /** `handler`, to be called in either way. */
 export function both (handler: NewHandler): NewHandler & OldHandler {
   let old = new OldController(() => {})
-  const controller = (): DispatchController => old
   const calls: OldHandler = {
     onConnect (abort: (reason?: Error) => void, context: unknown) {
       old = new OldController(abort)
-      handler.onRequestStart(controller(), context)
+      handler.onRequestStart(old, context)
     },
     onUpgrade (status: number, raw: Raw, socket: Duplex) {
       old.rawHeaders = [...raw ?? []]
-      handler.onRequestUpgrade?.(controller(), status, fieldsObject(textsOf(raw)), socket)
+      handler.onRequestUpgrade?.(old, status, fieldsObject(textsOf(raw)), socket)
     },
     onHeaders (status: number, raw: Raw, resume: () => void, text: string) {
       old.rawHeaders = [...raw ?? []]
       old.resumes = resume
-      handler.onResponseStart?.(controller(), status, fieldsObject(textsOf(raw)), text)
+      handler.onResponseStart?.(old, status, fieldsObject(textsOf(raw)), text)
       return !old.paused
     },
     onData (chunk: Buffer) {
-      handler.onResponseData?.(controller(), chunk)
+      handler.onResponseData?.(old, chunk)
       return !old.paused
     },
     onComplete (raw: Raw) {
       old.rawTrailers = [...raw ?? []]
-      handler.onResponseEnd?.(controller(), fieldsObject(textsOf(raw)))
+      handler.onResponseEnd?.(old, fieldsObject(textsOf(raw)))
     },
-    onError (error: Error) { handler.onResponseError?.(controller(), error) }
+    onError (error: Error) { handler.onResponseError?.(old, error) }
   }
   return Object.assign(handler, calls)
 }
