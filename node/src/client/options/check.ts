@@ -51,9 +51,6 @@ const GONE: Record<string, string> = {
   maxKeepAliveTimeout: 'keepAliveMaxTimeout'
 }
 
-/** Options of older lines of undici, and their replacements. */
-const OF_UNDICI: Record<string, string> = { interceptors: 'use compose' }
-
 /** The function that resolves names, if it is not the engine. */
 function lookupOf ({ lookup, family }: ConnectOptions): Lookup | null {
   if (family != null && family !== 0 && family !== 4 && family !== 6) return refuse(`connect.family is ${String(family)}; it must be 4, 6, or 0 for both`)
@@ -101,9 +98,8 @@ export function check (given: Options, isClient: boolean, way?: Way): Checked {
   for (const [name, instead] of Object.entries(GONE)) {
     if ((options as Record<string, unknown>)[name] !== undefined) return refuse(`unsupported ${name}, use ${instead} instead`)
   }
-  for (const [name, instead] of Object.entries(OF_UNDICI)) {
-    if (way === undefined && (options as Record<string, unknown>)[name] != null) return refuse(`${name} is not taken: ${instead}`)
-  }
+  // An option of older lines of undici.
+  if (way === undefined && (options as Record<string, unknown>)['interceptors'] != null) return refuse('interceptors is not taken: use compose')
   const connect = connectOf(options, way)
   warnOfSlips(options, OPTIONS, connect, CONNECT_OPTIONS)
   if (connect.maxVersion === 'TLSv1.2' && (options.http3 ?? false) !== false) return refuse('http3 needs TLS 1.3, and connect.maxVersion is TLSv1.2: leave one of them out')
@@ -182,10 +178,6 @@ function forwards (way: Way | undefined, protocols: string): boolean {
 }
 
 /** Without what is undefined, so that spreading does not hide what is below. */
-function defined (options: Options): { initialWindowSize?: number; connectionWindowSize?: number } {
-  const { initialWindowSize, connectionWindowSize } = options
-  return {
-    ...(initialWindowSize === undefined ? {} : { initialWindowSize }),
-    ...(connectionWindowSize === undefined ? {} : { connectionWindowSize })
-  }
+function defined ({ initialWindowSize, connectionWindowSize }: Options): { initialWindowSize?: number; connectionWindowSize?: number } {
+  return Object.fromEntries(Object.entries({ initialWindowSize, connectionWindowSize }).filter(([, value]) => value !== undefined))
 }
