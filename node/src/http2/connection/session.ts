@@ -93,7 +93,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   /** Bytes of the connection that had gone when the timer fired last. */
   private $sentAtTimeout = 0
   private $local = INITIAL
-  /** Http2Settings of extensions that were sent: they are shown from then on, as with node:http2. */
+  /** Settings of extensions that were sent: they are shown from then on, as with node:http2. */
   private $extensions: Pick<Http2Settings, 'customSettings'> = {}
   private $shownLocal: Http2Settings | undefined
   private $remote: Http2Settings

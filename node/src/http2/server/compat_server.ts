@@ -27,10 +27,10 @@ const BACKLOG_MAX = 2 ** 31 - 1
 /** A handle of libuv's for a socket that was accepted; on Windows without a descriptor. */
 export interface AcceptedHandle { fd?: number; close: () => void }
 
-/** Replaces libuv's handle in node's `net.Server`. */
 /** Flags of `listen` for a port. */
 interface PortFlags { isShared?: boolean | undefined, isIpv6Only?: boolean | undefined }
 
+/** Replaces libuv's handle in node's `net.Server`. */
 interface Handle {
   close: () => void
   /** Present where the server listens on a port. */
