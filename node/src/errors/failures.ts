@@ -285,8 +285,8 @@ const GRACEFUL_WORDS: Record<number, string> = {
 /** The engine's words for a request that a GOAWAY left out, and that was not sent again. */
 const LEFT_BY_GOAWAY = 'the peer left the request unprocessed (GOAWAY'
 
-/** The name of node:http2 for a code, else its number. */
-function nameOfCode (code: number): string {
+/** The name of node:http2 for an error code of HTTP/2, else its number. */
+export function nameOfCode (code: number): string {
   const found = Object.entries(http2).find(([name, value]) => value === code && CODE_NAMES.has(name))
   return found === undefined ? String(code) : found[0]
 }

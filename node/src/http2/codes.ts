@@ -2,8 +2,8 @@
 // node's, because programs test them; the messages are ours.
 
 import { EventEmitter } from 'node:events'
-import { constants } from 'node:http2'
 import { inspect } from 'node:util'
+import { nameOfCode } from '../errors/failures'
 
 /** The codes of errors of HTTP/2 that are given here (RFC 9113 section 7). */
 export const enum ErrorCode { NoError = 0, Protocol = 1, Internal = 2, FrameSize = 6, RefusedStream = 7, Cancel = 8, EnhanceYourCalm = 11 }
@@ -155,7 +155,7 @@ export function endOfSession (error: Error | number | null, code: number | undef
 }
 
 export const streamError = (code: number): CodedError =>
-  coded(Error, 'ERR_HTTP2_STREAM_ERROR', `Stream closed with error code ${nameOf(code)}`)
+  coded(Error, 'ERR_HTTP2_STREAM_ERROR', `Stream closed with error code ${nameOfCode(code)}`)
 
 /** The beginning of the codes of OpenSSL's errors. */
 export const OPENSSL = 'ERR_SSL_'
@@ -166,15 +166,6 @@ export function ofOpenSsl (code: string): { library?: string; reason?: string } 
 
 /** Whether it is node's error of an aborted signal: the `AbortError` of a DOMException is an error like others, as with node. */
 export const isAbort = (error: Error): boolean => error.name === 'AbortError' && (error as Partial<CodedError>).code === 'ABORT_ERR'
-
-const NAMES = new Map<number, string>()
-for (const [name, value] of Object.entries(constants)) {
-  if (/^NGHTTP2_(NO_ERROR|PROTOCOL|INTERNAL|FLOW|SETTINGS_TIMEOUT|STREAM_CLOSED|FRAME_SIZE|REFUSED|CANCEL|COMPRESSION|CONNECT_ERROR|ENHANCE|INADEQUATE|HTTP_1)/.test(name)) {
-    NAMES.set(value as number, name)
-  }
-}
-/** The name of an error code of HTTP/2. */
-function nameOf (code: number): string { return NAMES.get(code) ?? String(code) }
 
 // Checks of arguments: each throws what node's own throws.
 
