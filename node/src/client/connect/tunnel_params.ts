@@ -5,7 +5,7 @@ export function tunnelParams (settings: Record<string, unknown>, { host, port, p
   const proxy = new URL(settings[protocol === 'http:' ? 'httpProxy' : 'httpsProxy'] as string)
   if (proxy.protocol.startsWith('socks')) return null
   const isSecure = protocol === 'https:'
-  const authorization = (settings['proxyAuthorization'] as string | undefined) ?? basicOf(proxy)
+  const authorization = credentialsFor(settings, proxy)
   const headers: Record<string, string | string[]> = {}
   for (const [name, value] of settings['proxyHeaders'] as [string, string][]) {
     const before = headers[name]
@@ -18,6 +18,17 @@ export function tunnelParams (settings: Record<string, unknown>, { host, port, p
     headers: { ...headers, ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }), host },
     servername: settings['proxyServerName'] ?? proxy.hostname
   }
+}
+
+/** The fields that a proxy of HTTP gets with a request to it for an `http` origin. */
+export function fieldsForProxy (settings: Record<string, unknown>): [string, string][] {
+  const authorization = credentialsFor(settings, new URL(settings['httpProxy'] as string))
+  const own = settings['proxyHeaders'] as [string, string][]
+  return authorization === undefined ? own : [['proxy-authorization', authorization], ...own]
+}
+
+function credentialsFor (settings: Record<string, unknown>, proxy: URL): string | undefined {
+  return (settings['proxyAuthorization'] as string | undefined) ?? basicOf(proxy)
 }
 
 /** The credentials of a URL as a field has them. */

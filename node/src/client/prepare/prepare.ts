@@ -3,8 +3,9 @@
 
 import { bodyOf, type RequestBody, type Source } from './body'
 import { InvalidArgumentError, NotSupportedError, RequestContentLengthMismatchError } from '../../errors'
-import { checkMethod, checkPath, expectsBody, headOf, isFieldValue, textOf, withQuery, type Head, type Headers } from './head'
+import { checkMethod, checkPath, expectsBody, Head, headOf, isFieldValue, textOf, withQuery, type Headers } from './head'
 import { isNew, type Handler, type NewHandler } from '../calls/handler_forms'
+import { fieldsForProxy } from '../connect/tunnel_params'
 import type { Checked } from '../options'
 import { time } from '../options/values'
 import { SubmissionFlag } from '../../channel/codes'
@@ -116,6 +117,15 @@ function targetOf ({ isForwarded, authority }: Target, host: string | null, path
   return isForwarded && host !== null && host !== authority && path[0] === '/' ? `http://${authority}${path}` : path
 }
 
+/** The fields of a CONNECT that goes to the proxy itself, which gives it what requests in absolute form have; the request's own
+ * come in place of those of their names. */
+function withFieldsForProxy ({ settings }: Checked, fields: string): string {
+  const own = new Set(fields.split('\0').filter((_, at) => at % 2 === 1).map(name => name.toLowerCase()))
+  const head = new Head(null)
+  for (const [name, value] of fieldsForProxy(settings)) if (!own.has(name.toLowerCase())) head.add(name, value)
+  return head.fields + fields
+}
+
 /** Checks a request and makes its head; what is wrong is thrown, and nothing is sent. */
 export function prepare (state: Targets, origin: string, options: DispatchOptions, handler: Handler | null): Made {
   const { method } = options
@@ -134,7 +144,7 @@ export function prepare (state: Targets, origin: string, options: DispatchOption
   const leavesHttp = Boolean(options.upgrade) || method === 'CONNECT'
   const { target, onStream, overStreams } = wayOut(state, origin, servername, options, head, handler)
   const length = lengthOf(head, given, method, checked.strictContentLength)
-  let { fields } = head
+  let fields = method === 'CONNECT' && target.isForwarded ? withFieldsForProxy(checked, head.fields) : head.fields
   // In undici's order: those of the connection first, those of the body last.
   if (leavesHttp) {
     if (given !== null) throw new InvalidArgumentError('a request that asks for an upgrade or a tunnel has no body')
@@ -173,7 +183,7 @@ export function prepare (state: Targets, origin: string, options: DispatchOption
 
 /** The target of a CONNECT, a host and a port: undici's `connect(url)` puts a slash in front of the path of its options, or
  * has that alone. */
-function tunnelTo (path: string, authority: string): string {
+export function tunnelTo (path: string, authority: string): string {
   if (!path.startsWith('/')) return path
   return path.length > 1 ? path.slice(1) : authority
 }

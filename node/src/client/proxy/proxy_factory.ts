@@ -10,7 +10,7 @@ import type { Delegate } from '../dispatcher/delegate'
 import { ByOrigin, type Child, type Factory } from '../dispatcher/factory'
 import { forDispatchers } from '../calls/handler'
 import type { ConnectOptions } from '../options'
-import type { DispatchOptions } from '../prepare/prepare'
+import { tunnelTo, type DispatchOptions } from '../prepare/prepare'
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 
@@ -95,7 +95,10 @@ export class ThroughProxy implements Delegate {
     const { headers, proxyTls, url } = this.through
     const dispatch = (options: DispatchOptions, handler: Handler): boolean => {
       const servername = url.protocol === 'https:' ? { servername: proxyTls?.servername ?? url.hostname } : {}
-      const asked = { ...options, ...servername, path: `${String(options.origin).replace(/\/$/, '')}${options.path}`, headers: { ...headers, ...options.headers as object } }
+      const origin = String(options.origin).replace(/\/$/, '')
+      // A CONNECT goes to the proxy itself, and names what the tunnel is to.
+      const path = options.method === 'CONNECT' ? tunnelTo(options.path, new URL(origin).host) : `${origin}${options.path}`
+      const asked = { ...options, ...servername, path, headers: { ...headers, ...options.headers as object } }
       return child.dispatch(asked, refusing(handler))
     }
     return new Proxy(child, {

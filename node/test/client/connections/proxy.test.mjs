@@ -271,6 +271,49 @@ test('an upgrade that a proxy forwards has the URL of its origin, whatever its h
   await dispatcher.destroy()
 })
 
+test('a CONNECT for an http origin goes to a proxy that forwards with the credentials and the fields for it, unless it has its own', async t => {
+  const heads = []
+  const via = net.createServer(socket => {
+    socket.on('error', () => {}).once('data', head => {
+      heads.push(String(head).trimEnd().split('\r\n').filter(line => !/^(host|connection):/.test(line)))
+      socket.write('HTTP/1.1 200 OK\r\n\r\n')
+    })
+  })
+  await once(via.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => via.close())
+  const uri = `http://127.0.0.1:${via.address().port}`
+  const basic = `Basic ${Buffer.from('me:p@ss').toString('base64')}`
+  const headers = { 'X-For': 'the proxy' }
+  const ways = [[{ uri, token: 'Bearer abc', headers }, 'Bearer abc'], [{ uri: uri.replace('//', '//me:p%40ss@'), headers }, basic], [{ uri, headers: { ...headers, 'Proxy-Authorization': basic } }, basic],
+    [{ uri, token: 'Bearer abc', headers, proxyTunnel: false }, 'Bearer abc'], [{ uri, token: 'Bearer abc', headers, factory: (origin, options) => new Pool(origin, options) }, 'Bearer abc']]
+  for (const [options, credentials] of ways) {
+    const agent = new ProxyAgent(options)
+    for (const own of [{}, { 'X-For': 'the target' }]) {
+      const { socket } = await agent.connect({ origin: 'http://origin.test:81', path: 'target.test:99', headers: own })
+      socket.on('error', () => {}).destroy()
+      const [line, ...fields] = heads.pop()
+      assert.equal(line, 'CONNECT target.test:99 HTTP/1.1')
+      assert.deepEqual(fields.map(field => field.toLowerCase()).sort(), [`proxy-authorization: ${credentials.toLowerCase()}`, own['X-For'] === undefined ? 'x-for: the proxy' : 'x-for: the target'])
+    }
+    await agent.destroy()
+  }
+})
+
+test('a CONNECT in a tunnel for an https origin has no credentials for the proxy', async t => {
+  const asked = []
+  const [between, secure] = [await proxy(), await h1s(() => {})]
+  secure.server.on('connect', ({ url, headers }, socket) => {
+    asked.push([url, headers['proxy-authorization'], headers['x-for']])
+    socket.on('error', () => {}).write('HTTP/1.1 200 OK\r\n\r\n')
+  })
+  const agent = new ProxyAgent({ uri: between.url, token: 'Bearer abc', headers: { 'x-for': 'the proxy' }, requestTls: { ca: cert } })
+  t.after(async () => { for (const one of [between, secure]) await one.close() })
+  const { socket } = await agent.connect({ origin: secure.url, path: 'target.test:99' })
+  socket.on('error', () => {}).destroy()
+  assert.deepEqual(asked, [['target.test:99', undefined, undefined]])
+  await agent.destroy()
+})
+
 test('a proxy that resets its connection is asked again by a RetryAgent', async () => {
   const origin = await h1(answer)
   let count = 0
