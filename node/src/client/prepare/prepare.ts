@@ -164,21 +164,29 @@ export function prepare (state: Targets, origin: string, options: DispatchOption
   // The connection writes the URL of an upgrade out, with the name that its head has.
   const host = options.upgrade && target.isForwarded ? null : head.host
   const written = method === 'CONNECT' ? tunnelTo(path, target.authority) : targetOf(target, host, withQuery(path, options.query))
+  const [authority, goal] = options.upgrade ? apart(written, host ?? target.authority) : [host ?? target.authority, written]
   return {
     target,
-    head: textOf(method, written, host ?? target.authority, fields),
+    head: textOf(method, goal, authority, fields),
     // An empty body ends with the head: an answer may come before the source has said so.
     body: leavesHttp ? 'tunnel' : upload === null ? given as Buffer | null : length === 0 ? null : 'streaming',
     upload,
     length,
     headersTimeout: time('headersTimeout', options.headersTimeout) ?? checked.headersTimeout,
     bodyTimeout: time('bodyTimeout', options.bodyTimeout) ?? checked.bodyTimeout,
-    flags: (ends ? SubmissionFlag.EndsConnection : endsWithBody) | (upload === null ? 0 : SubmissionFlag.HeadWithBody) | (upload === null && !leavesHttp ? 0 : SubmissionFlag.Watched) | ((options.blocking ?? method !== 'HEAD') ? SubmissionFlag.Blocks : 0) | (written[0] === 'h' && !leavesHttp ? SubmissionFlag.AbsoluteForm : 0) | repeats(options.idempotent),
+    flags: (ends ? SubmissionFlag.EndsConnection : endsWithBody) | (upload === null ? 0 : SubmissionFlag.HeadWithBody) | (upload === null && !leavesHttp ? 0 : SubmissionFlag.Watched) | ((options.blocking ?? method !== 'HEAD') ? SubmissionFlag.Blocks : 0) | (written[0] === 'h' && method !== 'CONNECT' ? SubmissionFlag.AbsoluteForm : 0) | repeats(options.idempotent),
     elsewhere: onStream && hasH1(checked) ? overH1(state, origin, servername) : null,
     onStream,
     overStreams,
     webSocketKey: head.webSocketKey
   }
+}
+
+/** The authority and the path of an upgrade, whose head has them apart where the path is a URL; `authority`: that of one which is none. */
+function apart (path: string, authority: string): [string, string] {
+  const [, host, rest] = /^http:\/\/([^/?]*)(.*)$/.exec(path) ?? []
+  if (host === undefined) return [authority, path]
+  return [host, rest!.startsWith('/') ? rest! : `/${rest!}`]
 }
 
 /** The target of a CONNECT, a host and a port: undici's `connect(url)` puts a slash in front of the path of its options, or

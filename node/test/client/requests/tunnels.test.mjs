@@ -324,6 +324,30 @@ test('an upgrade asks for itself where its connection is to carry nothing else',
   }
 })
 
+test('an upgrade may name its target by a URL, which a server in front of others gets as it is', { timeout: 60_000 }, async t => {
+  const server = http.createServer()
+  const asked = []
+  server.on('upgrade', ({ url, headers }, socket) => {
+    asked.push([url, headers.host, headers.upgrade])
+    socket.on('error', () => {}).write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: own\r\n\r\n')
+    socket.pipe(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close().closeAllConnections() })
+  const origin = `http://127.0.0.1:${server.address().port}`
+  for (const [path, url, host] of [
+    ['http://named.test:81/up?a=b', 'http://named.test:81/up?a=b', 'named.test:81'], ['http://[::1]:3/x#y', 'http://[::1]:3/x', '[::1]:3'],
+    ['http://named.test', 'http://named.test/', 'named.test'], ['http://named.test?a', 'http://named.test/?a', 'named.test'], ['/http://named.test/', '/http://named.test/', new URL(origin).host]
+  ]) {
+    for (const dispatcher of [new Client(origin), new Agent()]) {
+      t.after(() => dispatcher.destroy())
+      assert.equal(await echoed((await dispatcher.upgrade({ origin, path, protocol: 'own' })).socket), 'there and back')
+      assert.deepEqual(asked.pop(), [url, host, 'own'])
+    }
+  }
+})
+
 test('upgrade and connect stay with HTTP/3 where nothing else is allowed, though the server speaks HTTP/1.1 too', { timeout: 60_000 }, async t => {
   const server = createSecureServer({ cert, key, allowHTTP1: true, http3: true, settings: { enableConnectProtocol: true } }, (_, response) => { response.end() })
   const seen = []
