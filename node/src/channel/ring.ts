@@ -10,6 +10,7 @@ import { Completion, CompletionFlag, Control, DataWord, DialWord, EntryWord, Hol
 import { CompletionArena } from './completion_arena'
 import { placeOf, type EnginePlace } from './place'
 import { Submissions, type WireBody } from './submissions'
+import { nextTick, queueMicrotask, setImmediate } from '../timers'
 
 export type { Failure } from '../errors/failures'
 
@@ -36,7 +37,7 @@ export class Bridge extends Submissions {
   turn = 0
   /** Turns without one of the event loop between them. */
   private tickTurns = 0
-  private readonly drainInTick = (): void => { process.nextTick(() => { this.drain() }) }
+  private readonly drainInTick = (): void => { nextTick(() => { this.drain() }) }
   /** By number; 0 is unused. */
   private readonly callbacks: (ExchangeCallbacks | undefined)[] = [undefined]
   private readonly free: number[] = []
@@ -342,7 +343,7 @@ export function apart (call: () => void): void {
   try {
     call()
   } catch (error) {
-    process.nextTick(() => { throw error })
+    nextTick(() => { throw error })
   }
 }
 

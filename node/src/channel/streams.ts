@@ -10,6 +10,7 @@ import {
 } from './codes'
 import type { StreamHalf } from './callbacks'
 import type { Bridge } from './ring'
+import { clearTimeout, setImmediate, setTimeout } from '../timers'
 
 /** How long a stream that the engine has dropped may refuse its remaining bytes, ms. */
 const LINGER_MS = 10_000

@@ -4,6 +4,7 @@ import { load, type Native } from './addon'
 import type { StreamHalf } from './callbacks'
 import { Body, BY_REFERENCE_BYTES_MIN, Control, EntryWord, SubmissionFlag, writeCancel, writeEnd, writeFail, writePiece, writeRequest, writeTake } from './codes'
 import type { EnginePlace } from './place'
+import { nextTick, setImmediate } from '../timers'
 
 /** Submissions that may wait for the end of the turn before they are published to the engine: one that is awake reads them. */
 const UNPUBLISHED_MAX = 32
@@ -202,7 +203,7 @@ export abstract class Submissions {
    * of a stream whose messages follow each other by ticks are many, and are one batch as long as each writes something. */
   private planFlush (): void {
     this.plannedWrites = this.writes
-    process.nextTick(this.planned)
+    nextTick(this.planned)
   }
 
   /** The rings were full: the engine reads on, and what waits goes in as it gives room. */

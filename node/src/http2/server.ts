@@ -24,6 +24,7 @@ import { ownHttp1, setMembers } from './server/http1_options'
 import { closeWithWorker, ownListen, placeBehind, placeOf, type Bare, type ClusterHandle } from './server/listen'
 import { checkChooser, checked, checkSettings, compatServerOptions, type Http2SecureServerOptions, type Http2ServerOptions } from './server/options'
 import type { ServerHttp2Stream } from './stream/stream'
+import { nextTick } from '../timers'
 
 type Listener = (...args: any[]) => void
 
@@ -67,10 +68,10 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
       } catch (failure) {
         const error = listenError(failure as { message: string; system?: string }, address, taken === null ? port : null, true)
         showListenError(this, error)
-        process.nextTick(() => { server.emit('error', error) })
+        nextTick(() => { server.emit('error', error) })
         return
       }
-      process.nextTick(() => { if (server._handle !== null) server.emit('listening') })
+      nextTick(() => { if (server._handle !== null) server.emit('listening') })
     }
 
     /** Serves the connections of a socket that the cluster's primary listens on. */
@@ -85,7 +86,7 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
         release()
         const error = listenError(failure as { message: string; system?: string }, address, port, true)
         showListenError(this, error)
-        process.nextTick(() => { server.emit('error', error) })
+        nextTick(() => { server.emit('error', error) })
         return
       }
       if (typeof handle.fd !== 'number') handle.onconnection = (status, connection) => { if (status === 0) this.compatServer.take(connection) }
@@ -93,7 +94,7 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
       if (server._unref === true) this.unref()
       closeWithWorker(this)
       showListening(this)
-      process.nextTick(() => { if (server._handle !== null) server.emit('listening') })
+      nextTick(() => { if (server._handle !== null) server.emit('listening') })
     }
 
     /**

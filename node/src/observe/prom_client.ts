@@ -2,6 +2,7 @@
 
 import { InvalidArgumentError } from '../errors'
 import { type Family, familiesOf, type MetricsSource, ofThread } from './open_metrics'
+import { queueMicrotask } from '../timers'
 
 /** A registry of prom-client, as far as it is needed: its `Registry`, and its `register`. */
 export interface PromRegistry {

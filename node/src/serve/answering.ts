@@ -16,6 +16,7 @@ import type { Request } from '../fetch/request'
 import type { Response } from '../fetch/faces'
 import { streamOfFile } from './web/file_body'
 import { encode, withoutField, type Encoded } from './web/response'
+import { clearImmediate, setImmediate, setTimeout } from '../timers'
 
 /** Bytes of an answer's body that may wait for the connection before its source does: this many times those of a response of
  * node:http2, because a source is asked by a promise for each piece. */

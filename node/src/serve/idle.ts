@@ -3,6 +3,7 @@
 import { INTERNAL_ERROR } from '../server/bridge'
 import type { Exchange } from '../server/exchange'
 import type { Incoming } from './incoming'
+import { clearInterval, setInterval } from '../timers'
 
 /** How often the requests are looked at, in ms: an end may come so much later. */
 const TICK_MS = 1000

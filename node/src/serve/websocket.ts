@@ -1,6 +1,7 @@
 // WebSockets of `serve`: handlers, topics and back-pressure. The package `ws` does the frames, over
 // an upgrade of HTTP/1.1 and over extended CONNECT alike.
 
+import { performance } from 'node:perf_hooks'
 import type { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
@@ -13,6 +14,7 @@ import { sentCode, sentReason } from './close_frame'
 import { deflateOf } from './deflate'
 import { secondsOf } from './idle'
 import { FileBody } from './web/file_body'
+import { clearInterval, clearTimeout, setInterval, setTimeout } from '../timers'
 
 /**
  * The result of `publish` and `send`: the bytes sent; 0: the message was dropped; -1: it waits,

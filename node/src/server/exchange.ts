@@ -8,6 +8,7 @@ import { Fifo } from '../fifo'
 import { AHEAD_BYTES_MAX } from './ahead'
 import type { Connection } from './connection'
 import { within } from './scope'
+import { nextTick } from '../timers'
 
 const HEAD = 'HEAD'
 
@@ -203,7 +204,7 @@ export class Exchange {
   /** Sets the callbacks, which get earlier events first. */
   set callbacks (callbacks: ServerExchangeCallbacks | null) {
     if (this.isLate && this.early !== null) {
-      if (this.waiting === null) process.nextTick(() => { this.endWaiting() })
+      if (this.waiting === null) nextTick(() => { this.endWaiting() })
       this.waiting = callbacks
       return
     }

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { inspect } from 'node:util'
 import { Fifo } from '../../fifo'
 import { AbortError, InvalidArgumentError, RequestAbortedError } from '../../errors'
+import { nextTick, setImmediate } from '../../timers'
 
 /** Stands for a body where console.log prints one. */
 class BodyReadable {}
@@ -206,7 +207,7 @@ export class Body extends LazyReadable {
     this.read = (size?: number): unknown => {
       const got = super.read(size) as unknown
       const isAsking = got === null || this.readableFlowing !== false || this.listenerCount('readable') > 0
-      if (isAsking && this.$held.length === 0 && this.readableLength === 0) process.nextTick(() => { this.destroy(error) })
+      if (isAsking && this.$held.length === 0 && this.readableLength === 0) nextTick(() => { this.destroy(error) })
       return got
     }
   }
@@ -250,7 +251,7 @@ export class Body extends LazyReadable {
     if (settle !== null) {
       done(why)
       // Behind the events.
-      process.nextTick(settle, why)
+      nextTick(settle, why)
     } else if ((this as unknown as StreamState)._readableState.dataEmitted) {
       done(why)
     } else {

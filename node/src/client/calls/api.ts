@@ -13,6 +13,7 @@ import { both, textsOf } from './handler'
 import { addFields, type Fields } from '../prepare/head'
 import type { RequestExtras, AnswerCallback } from './direct_request'
 import { follow, type Signal } from './signal'
+import { queueMicrotask } from '../../timers'
 
 /** The direct path of this package's dispatchers; a symbol, so that a Proxy of `compose` has it too. */
 export const kRequest = Symbol('trunkline request')

@@ -16,6 +16,7 @@ import type { RequestOwner } from './owner'
 import { GONE_FAILURE, type ExchangeCallbacks } from '../../channel/callbacks'
 import type { Bridge, Failure } from '../../channel/ring'
 import { follow, type Signal } from './signal'
+import { queueMicrotask } from '../../timers'
 
 /** With an error there is no answer, but an object with the request's `opaque`, as with undici. */
 export type AnswerCallback = (error: Error | null, answer: Answer) => void

@@ -18,6 +18,7 @@ import type { Load, Target } from '../dispatcher/load'
 import type { Tracked } from '../../open'
 import { GONE_FAILURE, type ExchangeCallbacks } from '../../channel/callbacks'
 import type { Bridge, Failure } from '../../channel/ring'
+import { queueMicrotask, setImmediate } from '../../timers'
 
 /** Items that a handler gets when it resumes. */
 type Held = Buffer | Error | null

@@ -8,6 +8,7 @@ import { Timer } from '../../http2/callbacks/timer'
 import { waitingPieces } from '../../http2/callbacks/waiting'
 import type { Connection } from '../connect/connection'
 import type { Bridge } from '../../channel/ring'
+import { clearTimeout, setImmediate, setTimeout } from '../../timers'
 
 /** Bytes on their way to the connection before a writer has to wait. */
 const AHEAD_BYTES_MAX = 256 * 1024

@@ -5,6 +5,7 @@ import net, { isIP, type Socket } from 'node:net'
 import tls, { type ConnectionOptions } from 'node:tls'
 import type { Connector, ConnectorOptions } from './dial'
 import { ConnectTimeoutError, InvalidArgumentError } from '../../errors'
+import { clearTimeout, setTimeout } from '../../timers'
 
 /** Options of `buildConnector`, beside those of `tls.connect`, equal for all connections. */
 export interface BuildOptions extends Omit<ConnectionOptions, 'host' | 'port' | 'path' | 'timeout'> {

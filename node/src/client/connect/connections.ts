@@ -14,6 +14,7 @@ import { tunnelParams } from './tunnel_params'
 import type { ConnectionListener } from '../../channel/callbacks'
 import type { Bridge, Failure } from '../../channel/ring'
 import { streamsOf } from '../../channel/streams'
+import { queueMicrotask, setImmediate } from '../../timers'
 
 const opening = channel('undici:client:beforeConnect')
 const opened = channel('undici:client:connected')

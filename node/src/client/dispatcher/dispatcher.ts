@@ -27,6 +27,7 @@ import { kState, State } from './state'
 import { counted, NO_STATS, withHidden, type PoolStats, type Stats } from './stats'
 import { submit, submitLeaving, submitOnStream, traced, watch } from './submit'
 import { answerUndici, isInstanceOf } from './undici'
+import { queueMicrotask } from '../../timers'
 
 export type { Dispatch, DispatchOptions } from '../prepare/prepare'
 export type Interceptor = (dispatch: Dispatch, origin?: string | null) => Dispatch

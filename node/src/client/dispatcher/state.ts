@@ -20,6 +20,7 @@ import { originOf } from '../options/url'
 import { theBridge, type Bridge, type Failure } from '../../channel/ring'
 import { isEnvironmentInsecure, warnOfEnvironment } from '../tls'
 import { dispatcherOf, type Mocks } from './mocks'
+import { queueMicrotask, setImmediate } from '../../timers'
 
 /** The dispatcher's own; a symbol, because `compose` returns a Proxy and users enumerate. */
 export const kState = Symbol('trunkline state')

@@ -7,6 +7,7 @@ import { InvalidArgumentError } from '../../errors'
 import { isForm, Multipart } from '../../fetch/body/multipart'
 import { isBlob } from '../../fetch/form_data'
 import { isFieldValue } from './head'
+import { queueMicrotask } from '../../timers'
 
 /**
  * The largest body, in bytes, that the engine gets whole, so that it can repeat an unprocessed

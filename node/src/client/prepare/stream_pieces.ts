@@ -6,6 +6,7 @@ import { isAnyArrayBuffer } from 'node:util/types'
 import { Fifo } from '../../fifo'
 import { RequestAbortedError } from '../../errors'
 import { endStream } from './body'
+import { queueMicrotask, setImmediate } from '../../timers'
 
 /** Bytes that wait to be sent before the stream is paused. */
 const WAITING_BYTES_MAX = 64 * 1024

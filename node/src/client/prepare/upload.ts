@@ -5,6 +5,7 @@ import { HeadersTimeoutError, InvalidArgumentError, RequestContentLengthMismatch
 import { endStream, hasAllOfIt, isStream, mustHave, type Source } from './body'
 import { StreamPieces } from './stream_pieces'
 import type { Bridge } from '../../channel/ring'
+import { clearTimeout, setTimeout } from '../../timers'
 
 /** Bytes that may be on their way to the connection before the source has to wait. */
 const AHEAD_BYTES_MAX = 256 * 1024

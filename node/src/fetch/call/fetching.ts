@@ -15,6 +15,7 @@ import { BODILESS, REDIRECTS, ResponseParts, responseOver, type Response } from 
 import { Timing } from './timing'
 import { baseUrl, hasBadPort, isHttp, partsOfUrl, type ParsedUrl } from '../url'
 import { bodyFor, headersFor, lengthOf, type FetchUpload } from './wire'
+import { setImmediate } from '../../timers'
 
 /** https://fetch.spec.whatwg.org/#concept-http-redirect-fetch, step 8. */
 const REDIRECTS_MAX = 20

@@ -3,6 +3,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { inNextTurn } from '../../channel/ring'
 import type { Connection } from '../../server/connection'
+import { setImmediate } from '../../timers'
 
 let calls: { call: () => void; scope: AsyncResource }[] = []
 function report (): void {

@@ -2,6 +2,7 @@
 
 import { checkBytes, checkCall, plain } from '../codes'
 import { asked } from './asked'
+import { nextTick } from '../../timers'
 
 const PING_BYTES = 8
 
@@ -23,7 +24,7 @@ export class Pings {
     }
     checkCall(callback)
     if (isClosed) {
-      process.nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'))
+      nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'))
       return
     }
     const done = asked('HTTP2PING', callback as PingCallback)

@@ -2,6 +2,7 @@
 
 import type { EventEmitter } from 'node:events'
 import { checkCall, checkTime } from '../codes'
+import { clearTimeout, setTimeout } from '../../timers'
 
 /** The longest time of a timer of Node.js, in ms: a longer one would fire at once. */
 const TIME_MS_MAX = 2 ** 31 - 1

@@ -1,6 +1,8 @@
 // Resets in order of streams whose heads are not written yet. A server of node:http2 never ends a stream whose head it reads
 // together with such a reset, nor the session of that stream: the reset follows when the server may have read the head.
 
+import { setImmediate } from '../../timers'
+
 export class LateResets {
   /** The newest stream, the newest whose head was written, and the newest whose head the server may have read. */
   private newest = 0

@@ -3,6 +3,7 @@
 
 import { Fifo } from '../../fifo'
 import { load } from '../../channel/addon'
+import { nextTick, setImmediate } from '../../timers'
 
 /** The return value of the addon's `sessions`. */
 interface Machines {
@@ -111,7 +112,7 @@ const resume = (): void => {
   isBetween = false
   readDue(false)
 }
-const resumeInTick = (): void => { process.nextTick(resume) }
+const resumeInTick = (): void => { nextTick(resume) }
 
 /** node:http2 calls back once per frame, and every tick and microtask runs between two of them: what waits for one event, as by
  * `await once(..)`, listens in time to the next. A tick that a microtask asks for comes behind both. `isWhole`: all at once. */
@@ -198,7 +199,7 @@ export class Machine {
   /** Calls in a tick behind the events of a batch: as with node, what came together with the event that a listener closes a stream in
    * is still reported. */
   afterBatch (call: () => void): void {
-    if (this.isRead) process.nextTick(call)
+    if (this.isRead) nextTick(call)
     else this.behind.push(call)
   }
 
@@ -209,13 +210,13 @@ export class Machine {
         this.report(this.at++ * RECORD_WORDS)
       } catch (error) {
         // An error of a listener: the other events are not lost by it.
-        process.nextTick(() => { throw error })
+        nextTick(() => { throw error })
       }
       if (this.hasBatch()) return true
     }
     this.isDue = false
     this.whenRead?.()
-    if (this.behind.length > 0) for (const call of this.behind.splice(0)) process.nextTick(call)
+    if (this.behind.length > 0) for (const call of this.behind.splice(0)) nextTick(call)
     return false
   }
 

@@ -3,6 +3,7 @@
 import { nodeLine } from '../../node_version'
 import { canceledWrite } from './errors'
 import type { Machine } from './machines'
+import { nextTick, setImmediate } from '../../timers'
 
 /** The line of Node.js from which a write fails by the error that destroys its stream meanwhile; before it, one whose bytes
  * were not all sent fails as canceled, and another has succeeded. */
@@ -58,7 +59,7 @@ export class PendingWrite {
     this.done = undefined
     if (done === undefined) return
     if (failsWrites) done(error)
-    else if (isTaken) process.nextTick(done)
+    else if (isTaken) nextTick(done)
     else setImmediate(done, canceledWrite())
   }
 

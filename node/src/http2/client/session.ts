@@ -26,6 +26,7 @@ import { SessionControl, type Carrying, type ClientSessionBounds } from './contr
 import { ClientHttp2Stream } from './stream'
 import type { StreamOwner } from './stream_owner'
 import { checkStreamOptions, type StreamOptions } from './stream_options'
+import { nextTick, setImmediate } from '../../timers'
 
 /** Numbers of nghttp2's errors: clients alone begin with the magic bytes, so that a server that sends none breaks the protocol. */
 const BAD_MAGIC = 903
@@ -112,7 +113,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     const { $carrying: carrying } = this
     const connected = (): void => { this.emit('connect', this, carrying) }
     if (this.$isDestroyed || carrying === undefined) {
-      process.nextTick(connected)
+      nextTick(connected)
       return
     }
     this.$isEncrypted = carrying.encrypted === true
@@ -127,7 +128,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     this.$extensions = withCustom({}, {}, given)
     this.$pendingAck++
     // A stream that holds bytes of the peer already gives them in the next tick: its settings come behind this.
-    process.nextTick(connected)
+    nextTick(connected)
     this.$carrier = new SocketLink(carrying, this, machineSettings(given, this.$options), () => { this.$afterWrite() })
   }
 
@@ -187,7 +188,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
     if (isEnd) stream.end()
     if (signal) stream.$follow(signal)
     const asked = { stream, head, isEnd }
-    if (refusal !== undefined) process.nextTick(() => { stream.$inContext(() => { stream.destroy(refusal) }) })
+    if (refusal !== undefined) nextTick(() => { stream.$inContext(() => { stream.destroy(refusal) }) })
     else if (this.connecting) this.$beginLater(asked)
     else this.$begin(asked)
     showCreated(stream)
@@ -263,7 +264,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
       const id = machine.pass()
       if (id !== 0) this.$opened(stream, id, true)
       // As a server answers a head that breaks a rule.
-      process.nextTick(() => { stream.$onStreamClosed(ErrorCode.Protocol, false) })
+      nextTick(() => { stream.$onStreamClosed(ErrorCode.Protocol, false) })
     }
     return true
   }
@@ -439,7 +440,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
       this.emit('close')
     }
     if (socket === undefined || socket.destroyed) {
-      process.nextTick(report)
+      nextTick(report)
       return
     }
     socket.once('close', report)

@@ -1,8 +1,10 @@
 // A machine on the socket or stream that carries its bytes: what comes is fed to it, what it has to send
 // is written once per turn, as far as the stream takes it.
 
+import { performance } from 'node:perf_hooks'
 import type { Duplex } from 'node:stream'
 import { Machine, type MachineEvents } from './machines'
+import { clearTimeout, nextTick, setImmediate, setTimeout } from '../../timers'
 
 /** Bytes that wait for a stream that takes none, from which nothing more is read of it. */
 const WAITING_BYTES_MAX = 256 * 1024
@@ -16,7 +18,7 @@ function flushApart (body: ClientBody): void {
   try {
     body.$flushBody()
   } catch (error) {
-    process.nextTick(() => { throw error })
+    nextTick(() => { throw error })
   }
 }
 
@@ -45,7 +47,7 @@ export class SocketLink {
   /** `after`: called when what could be written was. */
   constructor (readonly socket: Duplex, events: MachineEvents, settings: object, private readonly after: () => void) {
     this.machine = new Machine(events, settings)
-    this.machine.whenRead = () => { if (this.isPutOff) process.nextTick(this.planned) }
+    this.machine.whenRead = () => { if (this.isPutOff) nextTick(this.planned) }
     socket.on('data', (chunk: Buffer) => {
       this.machine.feed(chunk)
       this.holdBack()
@@ -60,7 +62,7 @@ export class SocketLink {
   plan (): void {
     if (this.isPlanned) return
     this.isPlanned = true
-    process.nextTick(this.planned)
+    nextTick(this.planned)
   }
 
   /** `body` is to be flushed at the end of this turn, before the rest is written. */

@@ -14,6 +14,7 @@ import { dropEnd, isDueTo } from '../stream/reader'
 import { maybeDestroy, StreamOutput } from './stream_output'
 import type { StreamOwner } from './stream_owner'
 import { stateOf } from './stream_state'
+import { nextTick, setImmediate } from '../../timers'
 
 const CODE_MAX = 2 ** 32 - 1
 /** Flags of HEADERS (RFC 9113 section 6.2). */
@@ -153,7 +154,7 @@ export class ClientHttp2Stream extends StreamOutput {
     }
     // node:http2 calls back once per frame, and every tick runs between two of them: a reader that pauses after each piece of
     // content has had it all when the trailers come. grpc-js drops messages that it gets behind the status of a failed call.
-    if (this.readableFlowing === true && this.readableLength === 0) process.nextTick(() => { this.$report?.() })
+    if (this.readableFlowing === true && this.readableLength === 0) nextTick(() => { this.$report?.() })
     else setImmediate(() => { this.$report?.() })
   }
 
@@ -244,7 +245,7 @@ export class ClientHttp2Stream extends StreamOutput {
     if (this.$streamId === undefined) {
       this.push(null)
       // A request for which the server has no room is not sent to be reset at once.
-      if (this.$isWaiting) process.nextTick(() => { this.destroy() })
+      if (this.$isWaiting) nextTick(() => { this.destroy() })
       else this.once('ready', () => { this.$submitReset(code) })
       return
     }

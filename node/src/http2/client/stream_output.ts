@@ -12,6 +12,7 @@ import { trailersOf } from './head'
 import { Refusal } from './machines'
 import { PendingWrite, type Done } from './pending_write'
 import type { StreamOwner } from './stream_owner'
+import { nextTick, setImmediate } from '../../timers'
 
 /** The end of a body is a success at once where no more than this waits for the server's windows: one frame. */
 const AT_ONCE_BYTES_MAX = 16 * 1024
@@ -129,7 +130,7 @@ export abstract class StreamOutput extends Duplex {
     this.$isReset = true
     owner?.$plan()
     // The machine says nothing of a stream that we have reset.
-    process.nextTick(() => { this.$onStreamClosed(ErrorCode.Protocol, false) })
+    nextTick(() => { this.$onStreamClosed(ErrorCode.Protocol, false) })
   }
 
   /** Resets the stream behind what was written before: a reset takes back nothing. */

@@ -17,6 +17,7 @@ import { isBody } from '../stream/outgoing'
 import { pipeFile, unpipeFile } from '../stream/piped_file'
 import type { Face } from '../stream/face'
 import type { ServerHttp2Stream } from '../stream/stream'
+import { nextTick } from '../../timers'
 
 /** An interim status that HTTP/2 does not have (RFC 9113 section 8.6). */
 const SWITCHING_PROTOCOLS = 101
@@ -235,7 +236,7 @@ export class Http2ServerResponse implements Face {
     if (typeof encoding === 'function') [encoding, done] = ['utf8', encoding]
     const wrong = this.$isEnding ? plain('ERR_STREAM_WRITE_AFTER_END') : this.$isClosed ? plain('ERR_HTTP2_INVALID_STREAM') : undefined
     if (wrong !== undefined) {
-      if (typeof done === 'function') process.nextTick(done as () => void, wrong)
+      if (typeof done === 'function') nextTick(done as () => void, wrong)
       this.destroy(wrong)
       return false
     }
@@ -249,7 +250,7 @@ export class Http2ServerResponse implements Face {
     else if (typeof encoding === 'function') [encoding, done] = ['utf8', encoding]
     const stream = this.$stream
     if (this.$isClosed || (this.$isEnding && this.$wasHead === stream.headRequest)) {
-      if (typeof done === 'function') process.nextTick(done as () => void)
+      if (typeof done === 'function') nextTick(done as () => void)
       return this
     }
     // Bytes not yet sent go in one message with the rest.
@@ -310,7 +311,7 @@ export class Http2ServerResponse implements Face {
 
   createPushResponse (_headers: Headers, callback: (error: Error) => void): void {
     checkCall(callback)
-    if (this.$isClosed || this.$stream.$isPast) process.nextTick(callback, plain('ERR_HTTP2_INVALID_STREAM'))
+    if (this.$isClosed || this.$stream.$isPast) nextTick(callback, plain('ERR_HTTP2_INVALID_STREAM'))
     else this.$stream.pushStream()
   }
 

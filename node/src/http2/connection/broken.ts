@@ -10,6 +10,7 @@ import { alertName, hasNewNames } from '../../errors/failures'
 import { nghttp2Error } from '../../errors/nghttp2'
 import { coded, ErrorCode, OPENSSL, ofOpenSsl } from '../codes'
 import type { Socket } from './socket'
+import { clearTimeout, setImmediate, setTimeout } from '../../timers'
 
 /** The texts of llhttp's codes. */
 const REASONS: Record<string, string> = {

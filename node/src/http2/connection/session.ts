@@ -19,6 +19,7 @@ import { BLOCK_BYTES_DEFAULT } from '../fields'
 import { afterNextTurn, later, type FreshConnections } from '../callbacks/later'
 import { sessionSocket, type Socket } from './socket'
 import { Timer } from '../callbacks/timer'
+import { nextTick, setImmediate } from '../../timers'
 
 /** NGHTTP2_SESSION_SERVER. */
 const SERVER = 0
@@ -122,8 +123,8 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.on('error', error => { this.server.emit('sessionError', error, this) })
     socket.on('error', error => { this.$onSocketError(error) })
     // A listener of its connection may have destroyed it before the session.
-    if (socket.errored != null) process.nextTick(() => { this.$onSocketError(socket.errored!) })
-    process.nextTick(() => { this.$reportConnect() })
+    if (socket.errored != null) nextTick(() => { this.$onSocketError(socket.errored!) })
+    nextTick(() => { this.$reportConnect() })
   }
 
   /** Once, and before the first of its streams, which may come in the turn of the session. */
@@ -222,7 +223,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     } else if (this.$connection.control(ControlFrame.Settings, packed)) {
       this.$sent.push({ settings: { ...settings }, callback: callback && asked('HTTP2SETTINGS', callback) })
       this.$extensions = withCustom({ ...this.$extensions }, this.$extensions, settings ?? {})
-    } else if (callback) process.nextTick(callback, plain('ERR_HTTP2_SETTINGS_CANCEL'))
+    } else if (callback) nextTick(callback, plain('ERR_HTTP2_SETTINGS_CANCEL'))
   }
 
   ping (payload?: unknown, callback?: unknown): boolean | undefined {

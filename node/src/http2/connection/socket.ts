@@ -13,6 +13,7 @@ import { coded, ErrorCode, plain } from '../codes'
 import { Timer } from '../callbacks/timer'
 import { waitingPieces } from '../callbacks/waiting'
 import { notProvided } from '../../server/refused'
+import { nextTick, setImmediate } from '../../timers'
 
 /** The bytes of a connection or a stream that has left HTTP, as those of a socket. */
 export interface SocketBytes {
@@ -246,7 +247,7 @@ class SecureMembers extends Socket {
   renegotiate (options: object, callback?: (error: Error | null) => void): boolean | undefined {
     const under = this.$under
     if (under?.renegotiate !== undefined) return under.renegotiate(options, callback)
-    if (callback !== undefined) process.nextTick(callback, coded(Error, 'ERR_TLS_RENEGOTIATION_DISABLED', 'TLS session renegotiation disabled for this socket'))
+    if (callback !== undefined) nextTick(callback, coded(Error, 'ERR_TLS_RENEGOTIATION_DISABLED', 'TLS session renegotiation disabled for this socket'))
     return false
   }
   exportKeyingMaterial (length: number, label: string, context: Buffer): Buffer {

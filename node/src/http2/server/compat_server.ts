@@ -21,6 +21,7 @@ import { http1Fields, http1Timeouts, limitsOf, windowsOf } from './bounds'
 import type { CompatServerOptions, Offer, OwnServer } from './compat_options'
 import { ServerConnections } from './connections'
 import { lacksHttp1, reportCompatibleToo, reportStream } from './requests'
+import { nextTick } from '../../timers'
 
 const BACKLOG_MAX = 2 ** 31 - 1
 
@@ -64,7 +65,7 @@ export class CompatServer {
     server.on('newListener', (event: string, listener: object) => {
       if (event === 'request' && options.requests === undefined && isOfHttp1(listener)) this.wantsHttp1 = true
       // Behind this event the listener is counted.
-      if (event === 'timeout' && this.listener !== undefined && server.listenerCount('timeout') === 0) process.nextTick(() => { this.configure() })
+      if (event === 'timeout' && this.listener !== undefined && server.listenerCount('timeout') === 0) nextTick(() => { this.configure() })
     })
     if (options.requests !== 'http') reportCompatibleToo(server, options)
     this.connections = new ServerConnections(server, options, offer, () => this.detached(), () => this.settings)

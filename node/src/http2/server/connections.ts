@@ -21,6 +21,7 @@ import { handshakeError } from '../handshake/handshake'
 import { FreshConnections, later } from '../callbacks/later'
 import { showSocket, showsSockets } from '../channels'
 import type { CompatServerOptions, Offer, OwnServer } from './compat_options'
+import { clearTimeout, setTimeout } from '../../timers'
 
 /** Age of a silent connection when `onConnection` gets it, in ms (`engine/src/server/connection/first_bytes.rs`). */
 const SILENT_MS = 10

@@ -5,6 +5,7 @@ import { getDefaultHighWaterMark } from 'node:stream'
 import { apart } from '../../channel/ring'
 import type { Exchange } from '../../server/exchange'
 import { ResponseFlag } from '../../channel/codes'
+import { nextTick } from '../../timers'
 
 /** From this many bytes on a writer must wait, which only a Duplex does. */
 const GATHERED_BYTES_MAX = getDefaultHighWaterMark(false)
@@ -50,7 +51,7 @@ export class Outgoing {
   private plan (): void {
     if (this.isPlanned) return
     this.isPlanned = true
-    if (waiting.push(this) === 1) process.nextTick(sendAll)
+    if (waiting.push(this) === 1) nextTick(sendAll)
   }
 
   /** Takes the pieces out, to be written in another way. */

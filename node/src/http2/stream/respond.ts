@@ -7,6 +7,7 @@ import { ResponseFlag } from '../../channel/codes'
 import { checkObject, invalidInfoStatus, invalidPseudoHeader, invalidStatus, invalidType, invalidValue, plain } from '../codes'
 import { finalHead, objectOfPairs, textOf, textOfList, type Headers } from '../fields'
 import type { Exchange } from '../../server/exchange'
+import { dateNow } from '../../timers'
 
 /** The options of `respond`. */
 export interface RespondOptions {
@@ -46,7 +47,7 @@ let dateSecond = 0
 let dateText = ''
 /** Now, as a field says it; made once a second. */
 function date (): string {
-  const second = Math.floor(Date.now() / 1000)
+  const second = Math.floor(dateNow() / 1000)
   if (second !== dateSecond) {
     dateSecond = second
     dateText = new Date(second * 1000).toUTCString()

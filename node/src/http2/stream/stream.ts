@@ -26,6 +26,7 @@ import { checkPriority } from './priority'
 import { asBody, Outgoing } from './outgoing'
 import { loopTurns, scriptTurns } from './turns'
 import { Timer } from '../callbacks/timer'
+import { nextTick, setImmediate } from '../../timers'
 
 /** The type of HEADERS (RFC 9113 section 6.2), and its flags. */
 const HEADERS = 1
@@ -241,7 +242,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
     if (this.$waitsForTrailers || this.$face?.$hasTrailers === true || this.$reportsWant()) {
       // Within the turn, so that the trailers go with what is before them; those of a response may be set until its end.
       const want = (): void => { this.$wantTrailers() }
-      if (this.$face === null) process.nextTick(want)
+      if (this.$face === null) nextTick(want)
       else later(want)
       return
     }
@@ -360,7 +361,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
     try {
       return this.$face?.$trailers()
     } catch (error) {
-      process.nextTick(() => { throw error })
+      nextTick(() => { throw error })
       return undefined
     }
   }
@@ -448,7 +449,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
       // A section may be empty, also because its fields were left out.
       const raw = trailers === '' ? [] : trailers.split('\0')
       const fields = objectOf(raw)
-      process.nextTick(() => {
+      nextTick(() => {
         this.$face?.$onStreamTrailers(fields, raw)
         if (this.$isDuplex) this.emit('trailers', fields, 0x5, raw)
       })

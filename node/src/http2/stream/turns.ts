@@ -1,6 +1,8 @@
 // Counts turns in which answers are sent, so that an answer can tell whether its own is over. A turn is counted at its end, and one
 // without an answer not at all.
 
+import { nextTick, setImmediate } from '../../timers'
+
 class TurnCounter {
   private turn = 0
   private isScheduled = false
@@ -24,6 +26,6 @@ class TurnCounter {
 }
 
 /** Turns of JavaScript: what is written in one goes as one message. */
-export const scriptTurns = new TurnCounter(call => { process.nextTick(call) })
+export const scriptTurns = new TurnCounter(call => { nextTick(call) })
 /** Turns of the loop, by the end of which node:http2 has closed the stream of a whole answer. They hold no process. */
 export const loopTurns = new TurnCounter(call => { setImmediate(call).unref() })

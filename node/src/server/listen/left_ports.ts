@@ -1,6 +1,7 @@
 // Ports that servers of this thread have left: as with node's servers they are free at once, also while the engine still has them.
 
 import type { Failure } from '../../channel/ring'
+import { performance } from 'node:perf_hooks'
 
 /**
  * Ports that servers of this environment have left, and until when they may be taken, by `performance.now()`. As with node's

@@ -18,6 +18,7 @@ import { asUtf8, fieldsOf, lastHead, reasonOf } from './fields'
 import { carried, DETACH_SIGNAL, NEEDS_DRAIN, originals, takesBadHints, type EndNotifier, type Request, type Response } from './members'
 import type { Socket } from '../../connection/socket'
 import type { Stage } from './stage'
+import { clearTimeout, nextTick, setImmediate, setTimeout } from '../../../timers'
 
 const REQUEST_TIMEOUT = 408
 
@@ -165,7 +166,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
   private plan (): void {
     if (this.isPlanned) return
     this.isPlanned = true
-    if (planned.push(this) === 1) process.nextTick(endTurn)
+    if (planned.push(this) === 1) nextTick(endTurn)
   }
 
   /** A response that is not complete at the end of the turn is sent piece by piece. */
@@ -275,7 +276,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     if (socket._httpMessage === response) response.detachSocket(socket as never)
     socket.$ahead = undefined
     socket.$answered()
-    process.nextTick(reportClosed, response)
+    nextTick(reportClosed, response)
     if (!response._last || this.exchange.version >= HttpVersion.Http2) return
     // The end of the connection does not wait for a body without a reader.
     if (isUnread) this.exchange.decline()
@@ -420,14 +421,14 @@ function endTurn (): void {
     else open.push(carrier)
   }
   if (open.length === 0) return
-  process.nextTick(() => {
+  nextTick(() => {
     const encrypted: ResponseCarrier[] = []
     for (const carrier of open) {
       if (carrier.isEncrypted) encrypted.push(carrier)
       else apart(() => { carrier.reportRoom() })
     }
     if (encrypted.length === 0) return
-    process.nextTick(() => {
+    nextTick(() => {
       for (const carrier of encrypted) apart(() => { carrier.reportRoom() })
     })
   })
@@ -464,7 +465,7 @@ function send (this: CarriedResponse, data: string | Buffer, encoding?: BufferEn
 function writeRaw (this: CarriedResponse, data: string, encoding: unknown, done?: () => void): boolean {
   this[carried].sendInformational(data)
   const reported = typeof encoding === 'function' ? encoding as () => void : done
-  if (typeof reported === 'function') process.nextTick(reported)
+  if (typeof reported === 'function') nextTick(reported)
   return true
 }
 /** Checks what the newest Node.js checks: one hint must not write other fields, or another response. */

@@ -7,6 +7,7 @@ import { coded } from '../../codes'
 import { Socket } from '../../connection/socket'
 import { writableLengthOf } from '../../stream/lazy_duplex'
 import { carried, keptFor, type PendingAnswer, type EndNotifier, type Response } from './members'
+import { nextTick } from '../../../timers'
 
 /** The socket of exchanges in the form of node:http: a connection's of HTTP/1.1, or one exchange's. */
 export class Stage extends Socket {
@@ -113,7 +114,7 @@ export class Stage extends Socket {
   override _final (done: () => void): void {
     if (this.$isCarrying || !this.$isStage || !this._httpMessage || this.$isEnding) return super._final(done)
     done()
-    process.nextTick(() => { this.$gone() })
+    nextTick(() => { this.$gone() })
   }
 
   /** Ends behind its last answer: as with node there is no `end` of the client then. */
@@ -135,7 +136,7 @@ export class Stage extends Socket {
 
   /** Behind the end of its connection nothing is waited for. */
   protected override $closeLater (call: () => void): void {
-    if (this.$isEnding) process.nextTick(call)
+    if (this.$isEnding) nextTick(call)
     else super.$closeLater(call)
   }
 
