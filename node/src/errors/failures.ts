@@ -285,14 +285,12 @@ const GRACEFUL_WORDS: Record<number, string> = {
 /** The engine's words for a request that a GOAWAY left out, and that was not sent again. */
 const LEFT_BY_GOAWAY = 'the peer left the request unprocessed (GOAWAY'
 
+/** The names of the codes of RFC 9113 section 7, which count from 0. */
+const CODE_NAMES = ['NO_ERROR', 'PROTOCOL_ERROR', 'INTERNAL_ERROR', 'FLOW_CONTROL_ERROR', 'SETTINGS_TIMEOUT', 'STREAM_CLOSED', 'FRAME_SIZE_ERROR',
+  'REFUSED_STREAM', 'CANCEL', 'COMPRESSION_ERROR', 'CONNECT_ERROR', 'ENHANCE_YOUR_CALM', 'INADEQUATE_SECURITY', 'HTTP_1_1_REQUIRED'].map(name => `NGHTTP2_${name}`)
+
 /** The name of node:http2 for an error code of HTTP/2, else its number. */
-export function nameOfCode (code: number): string {
-  const found = Object.entries(http2).find(([name, value]) => value === code && CODE_NAMES.has(name))
-  return found === undefined ? String(code) : found[0]
-}
-/** The names of the codes of RFC 9113 section 7, which begin as those of states and flags do. */
-const CODE_NAMES = new Set(['NO_ERROR', 'PROTOCOL_ERROR', 'INTERNAL_ERROR', 'FLOW_CONTROL_ERROR', 'SETTINGS_TIMEOUT', 'STREAM_CLOSED', 'FRAME_SIZE_ERROR',
-  'REFUSED_STREAM', 'CANCEL', 'COMPRESSION_ERROR', 'CONNECT_ERROR', 'ENHANCE_YOUR_CALM', 'INADEQUATE_SECURITY', 'HTTP_1_1_REQUIRED'].map(name => `NGHTTP2_${name}`))
+export const nameOfCode = (code: number): string => CODE_NAMES[code] ?? String(code)
 
 /** The error of Node.js for a port that nothing can listen on. */
 export function refusedAt (address: string): Error {
