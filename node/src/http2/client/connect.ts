@@ -10,8 +10,8 @@ import { notProvided } from '../../server/refused'
 import { checkListed } from '../options/custom_settings'
 import { checkWindow } from '../options/option_bounds'
 import { unsupportedProtocol } from './errors'
-import type { ClientSessionBounds } from './control'
-import { ClientHttp2Session, isAddress } from './session'
+import { ClientHttp2Session } from './session'
+import type { ClientSessionBounds } from './settings'
 
 type Options = ClientSessionOptions | SecureClientSessionOptions
 type Listener = (session: ClientHttp2Session, socket: Duplex) => void
@@ -30,7 +30,8 @@ interface Given extends ClientSessionBounds {
 function tlsOptions (options: Given, host: string): tls.ConnectionOptions {
   const own = { ...options } as Given & { ALPNProtocols?: string[] }
   if (own.ALPNCallback === undefined) own.ALPNProtocols = own.allowHTTP1 === true ? ['h2', 'http/1.1'] : ['h2']
-  if (!own.servername && !isAddress(host)) own.servername = host
+  // An address is not asked for by SNI (RFC 6066 section 3).
+  if (!own.servername && net.isIP(host) === 0) own.servername = host
   return own as tls.ConnectionOptions
 }
 

@@ -13,33 +13,13 @@ import { INITIAL, remoteOf, type Http2Settings } from '../options/settings'
 import type { Socket } from '../connection/socket'
 import { Timer } from '../callbacks/timer'
 import type { Machine } from './machines'
-import { changedByClient } from './settings'
+import { changedByClient, type ClientSessionBounds } from './settings'
 
 const STREAM_ID_MAX = 2 ** 32 - 1
 /** Pings, and changes of settings, that may be under way: the default of node:http2. */
 const OUTSTANDING_MAX = 10
 
 type SettingsCallback = (error: Error | null, settings?: Http2Settings, duration?: number) => void
-
-/** Options of `connect` that are a session's. */
-export interface ClientSessionBounds {
-  settings?: Http2Settings
-  maxOutstandingPings?: number
-  maxOutstandingSettings?: number
-  maxHeaderListPairs?: number
-  peerMaxConcurrentStreams?: number
-  maxSessionInvalidFrames?: number
-  maxSettings?: number
-  maxSendHeaderBlockLength?: number
-  /** The window of the connection, bytes. */
-  connectionWindowSize?: number
-  maxDeflateDynamicTableSize?: number
-  maxOriginSetSize?: number | null
-  strictSingleValueFields?: boolean
-  /** Identifiers of the peer's settings of extensions that are shown. */
-  remoteCustomSettings?: number[]
-  servername?: string
-}
 
 /** A stream's socket, as far as it may be one of node:net or node:tls. */
 export type Carrying = Duplex & Partial<Pick<Socket, 'remoteAddress' | 'remotePort' | 'remoteFamily' | 'servername' | 'encrypted' | 'alpnProtocol'>> & {

@@ -2,7 +2,6 @@
 // The machine decides what goes over it; this has the events, and the requests that wait for their turn.
 
 import { captureRejectionSymbol } from 'node:events'
-import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import { inspect, type InspectOptions } from 'node:util'
 import { nodeLine } from '../../node_version'
@@ -21,8 +20,8 @@ import { ClosedBy, Refusal, type Machine, type MachineEvents } from './machines'
 import { withCustom } from '../options/custom_settings'
 import type { Http2Settings } from '../options/settings'
 import { sentHeadMaxOf } from '../options/option_bounds'
-import { first, machineSettings, settingsError } from './settings'
-import { SessionControl, type Carrying, type ClientSessionBounds } from './control'
+import { first, machineSettings, settingsError, type ClientSessionBounds } from './settings'
+import { SessionControl, type Carrying } from './control'
 import { ClientHttp2Stream } from './stream'
 import type { StreamOwner } from './stream_owner'
 import { checkStreamOptions, type StreamOptions } from './stream_options'
@@ -477,6 +476,3 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
 
   override [captureRejectionSymbol] (error: Error): void { this.destroy(error) }
 }
-
-/** Whether a host is an address, which is not asked for by SNI (RFC 6066 section 3). */
-export const isAddress = (host: string): boolean => net.isIP(host) !== 0

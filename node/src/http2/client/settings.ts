@@ -29,18 +29,28 @@ export function settingsError (settings: Http2Settings): Error | undefined {
   }
 }
 
-/** Options of a session that are the machine's. */
-interface Bounds {
-  maxHeaderListPairs?: number | undefined
-  peerMaxConcurrentStreams?: number | undefined
-  maxSessionInvalidFrames?: number | undefined
-  maxSettings?: number | undefined
-  connectionWindowSize?: number | undefined
-  maxDeflateDynamicTableSize?: number | undefined
+/** Options of `connect` that are a session's. */
+export interface ClientSessionBounds {
+  settings?: Http2Settings
+  maxOutstandingPings?: number
+  maxOutstandingSettings?: number
+  maxHeaderListPairs?: number
+  peerMaxConcurrentStreams?: number
+  maxSessionInvalidFrames?: number
+  maxSettings?: number
+  maxSendHeaderBlockLength?: number
+  /** The window of the connection, bytes. */
+  connectionWindowSize?: number
+  maxDeflateDynamicTableSize?: number
+  maxOriginSetSize?: number | null
+  strictSingleValueFields?: boolean
+  /** Identifiers of the peer's settings of extensions that are shown. */
+  remoteCustomSettings?: number[]
+  servername?: string
 }
 
 /** As `node/native/session/settings.rs` takes them. */
-export function machineSettings (settings: Http2Settings, { maxHeaderListPairs, peerMaxConcurrentStreams, maxSessionInvalidFrames, maxSettings, connectionWindowSize, maxDeflateDynamicTableSize }: Bounds): object {
+export function machineSettings (settings: Http2Settings, { maxHeaderListPairs, peerMaxConcurrentStreams, maxSessionInvalidFrames, maxSettings, connectionWindowSize, maxDeflateDynamicTableSize }: ClientSessionBounds): object {
   const list = settings.maxHeaderSize ?? settings.maxHeaderListSize
   const whole = (value: unknown): number | undefined => typeof value === 'number' && value >= 0 ? Math.trunc(value) : undefined
   return {
