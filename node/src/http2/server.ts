@@ -30,6 +30,21 @@ type Listener = (...args: any[]) => void
 
 type Made<S> = abstract new (...args: any[]) => S
 
+/** A server listens: tells those who wait for that. */
+function reportListening (server: Bare): void {
+  if (server._unref === true) server.unref()
+  closeWithWorker(server)
+  showListening(server)
+  nextTick(() => { if (server._handle !== null) server.emit('listening') })
+}
+
+/** A server cannot listen; `address` and `port`: where it was to. */
+function reportFailure (server: Bare, failure: unknown, address: string | null, port: number | null): void {
+  const error = listenError(failure as { message: string; system?: string }, address, port, true)
+  showListenError(server, error)
+  nextTick(() => { server.emit('error', error) })
+}
+
 /** The common part of both servers: `Base`, listening with the engine. */
 function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: EventEmitter }) {
   abstract class Serving extends Base {
@@ -61,17 +76,11 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
       try {
         const place = http1Owner === undefined ? placeOf(address, port, fd) : { fd: http1Owner.fd!, fdIsBorrowed: true }
         server._handle = this.compatServer.listen(place, backlog, taken === null ? http1Owner : undefined, { isShared: server.isShared, isIpv6Only: server.isIpv6Only })
-        if (server._unref === true) this.unref()
         taken?.close()
-        closeWithWorker(this)
-        showListening(this)
+        reportListening(server)
       } catch (failure) {
-        const error = listenError(failure as { message: string; system?: string }, address, taken === null ? port : null, true)
-        showListenError(this, error)
-        nextTick(() => { server.emit('error', error) })
-        return
+        reportFailure(server, failure, address, taken === null ? port : null)
       }
-      nextTick(() => { if (server._handle !== null) server.emit('listening') })
     }
 
     /** Serves the connections of a socket that the cluster's primary listens on. */
@@ -84,17 +93,11 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
         server._handle = this.compatServer.listen(placeBehind(this.compatServer, handle), backlog, { close: release }, { isShared: true })
       } catch (failure) {
         release()
-        const error = listenError(failure as { message: string; system?: string }, address, port, true)
-        showListenError(this, error)
-        nextTick(() => { server.emit('error', error) })
-        return
+        return reportFailure(server, failure, address, port)
       }
       if (typeof handle.fd !== 'number') handle.onconnection = (status, connection) => { if (status === 0) this.compatServer.take(connection) }
       if (handle.getsockname !== undefined) Object.assign(server._handle as object, { getsockname: handle.getsockname.bind(handle) })
-      if (server._unref === true) this.unref()
-      closeWithWorker(this)
-      showListening(this)
-      nextTick(() => { if (server._handle !== null) server.emit('listening') })
+      reportListening(server)
     }
 
     /**
