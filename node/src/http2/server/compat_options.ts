@@ -10,7 +10,7 @@ import type { Identity } from '../../server/listen/options'
 import type { QuicLb } from '../../server/listen/quic_lb'
 import type { ClientOptions } from '../../server/tls/clients'
 import type { Policy } from '../../server/tls/policy'
-import type { Http1 } from '../compat/http1/members'
+import type { EndNotifier, Http1 } from '../compat/http1/members'
 import type { SessionOptions } from '../connection/session'
 import type { Chooser } from '../handshake/client_hello'
 
@@ -77,16 +77,10 @@ export interface Offer {
 }
 
 /** A server of node:net or node:tls, with the members by which it bounds connections. */
-export interface OwnServer extends EventEmitter {
-  timeout: number
+export interface OwnServer extends EventEmitter, Omit<EndNotifier, 'emit' | 'listenerCount'> {
   /** Whether the sockets of its connections stay open for writing behind the end of their client. */
   allowHalfOpen?: boolean
   headersTimeout?: number
-  requestTimeout?: number
-  keepAliveTimeout?: number
-  keepAliveTimeoutBuffer?: number
-  httpAllowHalfOpen?: boolean
-  maxHeadersCount?: number | null
   maxConnections?: number
   /** Clients that get no connection, from Node.js 22 on. */
   blockList?: BlockList

@@ -2,7 +2,7 @@
 
 import http from 'node:http'
 import nodeHttp2, { type SecureServerOptions } from 'node:http2'
-import { symbolOf } from '../compat/http1/members'
+import { symbolOf, type EndNotifier, type Http1 } from '../compat/http1/members'
 
 /** As they were when this was loaded: programs may put ours in their place. */
 const { createServer: nodeServer } = http
@@ -31,19 +31,10 @@ export interface Http1Options {
 }
 
 /** The HTTP/1.1 options as parsed by this node's own server. */
-export interface OwnHttp1 {
+export interface OwnHttp1 extends Omit<EndNotifier, 'timeout' | 'emit' | 'listenerCount'>, Pick<Http1, 'joinDuplicateHeaders' | 'rejectNonStandardBodyWrites'> {
   headersTimeout?: number
-  requestTimeout?: number
   connectionsCheckingInterval?: number
-  keepAliveTimeout?: number
-  keepAliveTimeoutBuffer?: number
-  maxHeadersCount?: number | null
-  maxRequestsPerSocket?: number
-  httpAllowHalfOpen?: boolean
-  shouldUpgradeCallback?: (request: http.IncomingMessage) => boolean
   maxHeaderSize?: number
-  joinDuplicateHeaders?: boolean
-  rejectNonStandardBodyWrites?: boolean
 }
 
 /** Options of node:http that its servers keep to themselves, and those that would have requests read less strictly. */
