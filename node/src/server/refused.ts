@@ -1,8 +1,4 @@
 // Errors for options and features that do not exist here.
 
-export interface RefusedError extends Error { code: string }
-
 /** The error for it, with the code that node has for what a platform lacks. */
-export function notProvided (what: string): RefusedError {
-  return Object.assign(new Error(what), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' })
-}
+export const notProvided = (what: string): Error & { code: string } => Object.assign(new Error(what), { code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM' })
