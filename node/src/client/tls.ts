@@ -1,11 +1,11 @@
 // A client's TLS options by the names of node:tls: trusted roots, own certificate, versions.
 
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { SecureContextOptions } from 'node:tls'
 import { InvalidArgumentError } from '../errors'
 import type { PfxContent } from '../server/tls/pfx'
-import { contentOfPfx, hasPfx } from '../server/tls/identity'
+import { contentOfPfx, hasPfx, opened } from '../server/tls/identity'
 
 export type Pem = string | Buffer | readonly (string | Buffer)[]
 
@@ -75,15 +75,6 @@ function pem (name: string, value: Pem | undefined): string[] {
   })
 }
 
-/** A key without its passphrase. */
-function opened (key: string, passphrase: string): string {
-  try {
-    return createPrivateKey({ key, passphrase }).export({ type: 'pkcs8', format: 'pem' }).toString()
-  } catch (error) {
-    return refuse(`connect.key cannot be opened with connect.passphrase: ${(error as Error).message}`)
-  }
-}
-
 /** The identity of a PFX file, with its roots; undefined: there is none. */
 function inPfx ({ pfx, passphrase }: TlsOptions): PfxContent | undefined {
   if (!hasPfx({ pfx })) return undefined
@@ -113,7 +104,11 @@ export function tls (connect: TlsOptions): Record<string, unknown> {
 
 function keyOf ({ key, passphrase }: TlsOptions): string | undefined {
   const [first] = pem('key', key)
-  return first === undefined || passphrase == null ? first : opened(first, passphrase)
+  try {
+    return first === undefined || passphrase == null ? first : opened(first, passphrase)
+  } catch (error) {
+    return refuse(`connect.key cannot be opened with connect.passphrase: ${(error as Error).message}`)
+  }
 }
 
 /** Whether the environment says that certificates are not verified where no option speaks of it, as for Node.js itself. */

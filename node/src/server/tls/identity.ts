@@ -30,18 +30,14 @@ function pem (given: unknown): string {
   return Buffer.isBuffer(text) || ArrayBuffer.isView(text) ? Buffer.from(text as Buffer).toString() : String(text)
 }
 
-function passphraseOf (key: unknown): string | undefined {
-  return typeof key === 'object' && key !== null ? (key as { passphrase?: string }).passphrase : undefined
-}
-
 /** A key without its passphrase. */
-function opened (key: string, passphrase: string): string {
+export function opened (key: string, passphrase: string): string {
   return createPrivateKey({ key, passphrase }).export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
 /** The key in PEM, without its passphrase. */
 function keyIn (key: unknown, common: string | undefined): string {
-  const passphrase = passphraseOf(key) ?? common
+  const passphrase = (key as { passphrase?: string } | null | undefined)?.passphrase ?? common
   return passphrase === undefined ? pem(key) : opened(pem(key), passphrase)
 }
 
