@@ -87,22 +87,11 @@ function keepGood (name: Name, given: string): boolean {
   return true
 }
 
-/** A field as a machine reads it, its name and its value; empty: it is left out. Throws where the field cannot have the value. */
-function fieldText (name: Name, given: string, isHidden: boolean): string {
-  return keepGood(name, given) ? `${isHidden ? SENSITIVE : ''}${name.lower}\0${name.good}` : ''
-}
-
-/** As `fieldText`, with a zero behind it: one text for a value that comes again. */
+/** A field as it crosses the channel, with a zero behind its name and its value; empty: it is left out. Throws where the field cannot have the value. */
 export function endedFieldText (name: Name, given: string, isHidden: boolean): string {
   if (!keepGood(name, given)) return ''
   if (name.goodText === '') name.goodText = `${name.lower}\0${name.good}\0`
   return isHidden ? SENSITIVE + name.goodText : name.goodText
-}
-
-/** `text` with one more field. */
-function added (text: string, name: Name, value: string, isHidden: boolean): string {
-  const field = fieldText(name, value, isHidden)
-  return field === '' || text === '' ? text + field : `${text}\0${field}`
 }
 
 /** Whether a pseudo-header may be left out of the text, because it goes another way. */
@@ -177,9 +166,11 @@ function textOfPairs (count: number, pseudo: string, hidden: string[] | undefine
       if ((values !== undefined && values.length > 1) || singles?.includes(name.lower)) throw singleValue(name.lower)
       ;(singles ??= []).push(name.lower)
     }
-    if (values === undefined) text = added(text, name, typeof value === 'string' ? value : String(value), isHidden)
-    else for (const one of values) text = added(text, name, String(one), isHidden)
+    if (values === undefined) text += endedFieldText(name, typeof value === 'string' ? value : String(value), isHidden)
+    else for (const one of values) text += endedFieldText(name, String(one), isHidden)
   }
+  // Without the zero behind the last value.
+  text = text.slice(0, -1)
   // Another head may be given in its place. Trailers have no pseudo-header, and are mostly given in a listener, out of which nothing is to be thrown: they are a `frameError`.
   if (pseudo !== '') checkLength(text.length)
   return text
