@@ -2,6 +2,7 @@
 
 import { constants as http2 } from 'node:http2'
 import { constants } from 'node:os'
+import { isError } from './is_error'
 import { BodyTimeoutError, ConnectTimeoutError, EngineEndedError, HTTPParserError, HeadersOverflowError, HeadersTimeoutError, InformationalError, InvalidArgumentError, ProxyConnectionError, QueueTimeoutError, RefusedError, RequestAbortedError, ResponseContentLengthMismatchError, SecureProxyConnectionError, Socks5ProxyError, SocketError, TrunklineError, type Attempt, type FailureFacts, type SocketInfo } from '../errors'
 import { nghttp2Error } from './nghttp2'
 import { keepTimeline } from './timelines'
@@ -81,7 +82,7 @@ export function errorOf (failure: Failure, answered: boolean, owner?: FailureOwn
  * error in those. */
 function giveCode (error: Error & { code?: unknown }, text: string): void {
   const { cause } = error
-  if (!(cause instanceof Error)) return
+  if (!isError(cause)) return
   if (cause.message === text && !('code' in cause)) Object.assign(cause, { code: error.code })
   else giveCode(cause, text)
 }

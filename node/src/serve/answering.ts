@@ -1,7 +1,7 @@
 // Sends a handler's response, whole, piece by piece, or from a file, and the error response of a
 // handler that failed.
 
-import { inspect } from 'node:util'
+import { inspect, types } from 'node:util'
 import { HttpVersion, ResponseFlag } from '../channel/codes'
 import { AHEAD_BYTES_MAX } from '../server/ahead'
 import { INTERNAL_ERROR } from '../server/bridge'
@@ -371,7 +371,7 @@ function piecesOf (stream: ReadableStream<Uint8Array>): AsyncIterator<Uint8Array
 function bytesOf (piece: unknown): Buffer {
   if (typeof piece === 'string') return Buffer.from(piece)
   if (ArrayBuffer.isView(piece)) return Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
-  if (piece instanceof ArrayBuffer) return Buffer.from(piece)
+  if (types.isArrayBuffer(piece)) return Buffer.from(piece)
   throw new TypeError(`a piece of the body is a value of the type ${typeof piece}; it must be a Uint8Array, another view, an ArrayBuffer or a string`)
 }
 

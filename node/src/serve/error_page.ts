@@ -1,12 +1,14 @@
 // The development response to a handler's failure: the error and its stack.
 
+import { isError } from '../errors/is_error'
+
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
 function escaped (text: string): string { return text.replace(/[&<>"']/g, character => ENTITIES[character]!) }
 
 function textOf (error: unknown): string {
   try {
-    return error instanceof Error ? error.stack ?? String(error) : String(error)
+    return isError(error) ? error.stack ?? String(error) : String(error)
   } catch {
     return 'an error that cannot be written as text'
   }

@@ -4,6 +4,7 @@
 import type { X509Certificate } from 'node:crypto'
 import http, { type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { types } from 'node:util'
 import { HttpVersion } from '../channel/codes'
 import { upgradeOf } from '../http2/compat/http1/upgrade'
 import { wantedUpgrade } from '../http2/compat/upgrade'
@@ -101,7 +102,7 @@ export class RequestInfo<Data = undefined> {
   sendTrailers (trailers: TrailersInit): void {
     this.#incoming.trailersToSend = trailers
     // A rejection is reported when its turn comes.
-    if (trailers instanceof Promise) trailers.catch(() => {})
+    if (types.isPromise(trailers)) trailers.catch(() => {})
   }
 
   /**

@@ -1,6 +1,7 @@
 // `serve({ fetch })`: a web-standard handler on HTTP/1.1, HTTP/2 and HTTP/3.
 
 import { inspect, type InspectOptions } from 'node:util'
+import { isError } from '../errors/is_error'
 import { errorOf } from '../errors/failures'
 import { Answering, type Answered } from './answering'
 import { ResponseFlag } from '../channel/codes'
@@ -87,7 +88,7 @@ export class Server<Data = undefined> {
     try {
       this.listener.listen(this.listening)
     } catch (failure) {
-      throw failure instanceof Error ? failure : failedListen(failure as Failure, this.listening)
+      throw isError(failure) ? failure : failedListen(failure as Failure, this.listening)
     }
     if (options.overrideGlobalObjects !== false) overrideGlobals()
     this.where = this.listener.address()
@@ -250,7 +251,7 @@ export class Server<Data = undefined> {
     try {
       this.listener.setIdentity(identityGiven(identity, 'the identity'), name)
     } catch (failure) {
-      throw failure instanceof Error ? failure : errorOf(failure as Failure, false)
+      throw isError(failure) ? failure : errorOf(failure as Failure, false)
     }
   }
 

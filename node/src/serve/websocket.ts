@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
+import { types } from 'node:util'
 import { nearest } from '../errors/near'
 import { pairsOf } from '../fetch/headers/fields'
 import { within } from '../server/scope'
@@ -138,7 +139,7 @@ function bytesOf (data: Data): string | Buffer | Blob {
   if (data instanceof FileBody) throw new TypeError('a file of the disk is not there yet; send await file.bytes()')
   if (data instanceof Blob) return data
   if (ArrayBuffer.isView(data)) return Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-  if (data instanceof ArrayBuffer || data instanceof SharedArrayBuffer) return Buffer.from(data)
+  if (types.isArrayBuffer(data) || types.isSharedArrayBuffer(data)) return Buffer.from(data)
   throw new TypeError(`a message is a value of the type ${typeof data}; it must be a string, an ArrayBuffer or a view of one, or a Blob`)
 }
 
@@ -420,7 +421,7 @@ export class WebSockets<T> {
     }
     try {
       const result = (this.open.get(ws) ?? this.newScope()).runInAsyncScope(handler, this.settings, ws, ...args)
-      if (result instanceof Promise) result.catch(failed)
+      if (types.isPromise(result)) result.catch(failed)
     } catch (error) {
       failed(error)
     }

@@ -1,6 +1,7 @@
 // The servers' half of the channel: requests come out of the completions' ring, responses go into
 // the submissions'. `node/native/server/bridge.rs` is the other end, and `codes.ts` has the numbers.
 
+import { types } from 'node:util'
 import {
   Body, BY_REFERENCE_BYTES_MIN, ClientHelloWord, ClosedWord, Completion, CompletionFlag, ConnectedWord, type ControlFrame, EntryWord, FileFailedWord,
   GoawayWord, HandshakeFailedWord, HandshakeFailure, HttpVersion, MalformedWord, PongWord, RequestWord, ResponseFlag, ResponseRoomWord, SettingsAcknowledgedWord,
@@ -318,8 +319,8 @@ export class ServerBridge implements ServerHalf {
       const write = (own: Buffer | string | null): boolean => this.writeAnswer(exchange, status, fields, own, streams, flags, reason.length)
       // Its exchange is over for JavaScript before it is written.
       const isQuiet = (flags & ResponseFlag.Quiet) !== 0
-      if (body instanceof Uint8Array && !isQuiet) return this.deferCopy(exchange, body, write)
-      const own = body instanceof Uint8Array ? Buffer.from(body) : body
+      if (types.isUint8Array(body) && !isQuiet) return this.deferCopy(exchange, body, write)
+      const own = types.isUint8Array(body) ? Buffer.from(body) : body
       bridge.defer(() => write(own))
     } else bridge.wrote()
   }

@@ -2,6 +2,7 @@
 // order and in the handler's ABI. It is also the controller that new handlers get.
 
 import { AsyncResource } from 'node:async_hooks'
+import { isError } from '../../errors/is_error'
 import { Fifo } from '../../fifo'
 import { HttpVersion } from '../../channel/codes'
 import type { Upload } from '../prepare/upload'
@@ -355,7 +356,7 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
         this.guard(this.finish)
         break
       }
-      if (chunk instanceof Error) {
+      if (isError(chunk)) {
         this.fail(chunk)
         break
       }

@@ -1,6 +1,7 @@
 // The upload of a request body that is not all there, piece by piece, as fast as the connection takes it.
 
 import { isAnyArrayBuffer } from 'node:util/types'
+import { types } from 'node:util'
 import { HeadersTimeoutError, InvalidArgumentError, RequestContentLengthMismatchError } from '../../errors'
 import { endStream, hasAllOfIt, isStream, mustHave, type Source } from './body'
 import { StreamPieces } from './stream_pieces'
@@ -230,7 +231,7 @@ export class Upload {
     // A generator that was never begun holds what its user gave it, too.
     const iterator = this.iterator ?? (typeof (pieces as Partial<Iterator<unknown>>).next === 'function' ? pieces as unknown as Iterator<unknown> : null)
     const left = iterator?.return?.()
-    if (left instanceof Promise) left.catch(() => {})
+    if (types.isPromise(left)) left.catch(() => {})
   }
 
   private rouse (): void {

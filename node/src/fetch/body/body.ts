@@ -2,6 +2,7 @@
 // given, and read in the cheapest way; a stream is made of it when a program asks for one.
 
 import { Readable } from 'node:stream'
+import { types } from 'node:util'
 import { utf8 } from './form_parser'
 
 /** Bytes that come piece by piece and once, as of a connection. */
@@ -74,7 +75,7 @@ export class Body {
   /** Where it comes from, as long as nothing can have changed it; null: from its stream. */
   get whole (): string | Uint8Array | Repeatable | null {
     const { content } = this
-    return typeof content === 'string' || content instanceof Uint8Array || isRepeatable(content) ? content : null
+    return typeof content === 'string' || types.isUint8Array(content) || isRepeatable(content) ? content : null
   }
 
   /** The text, bytes or object that was given as the body; null: it is none, or an empty text. */
@@ -82,7 +83,7 @@ export class Body {
     const { whole } = this
     if (whole === null || whole === '') return null
     if (typeof whole === 'string') return whole
-    return whole instanceof Uint8Array ? new Uint8Array(whole) : whole.given ?? null
+    return types.isUint8Array(whole) ? new Uint8Array(whole) : whole.given ?? null
   }
 
   /** The error that a reader gets at once, because the body was aborted, or cut before its first byte; null: none. */
@@ -110,7 +111,7 @@ export class Body {
     if (stream !== null) return await allOf(stream)
     this.isTaken = true
     if (typeof content === 'string') return Buffer.from(content)
-    if (content instanceof Uint8Array) return bufferOf(content)
+    if (types.isUint8Array(content)) return bufferOf(content)
     if (isSource(content)) return await content.all()
     const pieces: Uint8Array[] = []
     for await (const piece of isRepeatable(content) ? content.pieces() : content as AsyncIterable<Uint8Array>) pieces.push(bytesOf(piece))
@@ -205,7 +206,7 @@ export function bufferOf (bytes: Uint8Array): Buffer {
 
 /** A piece of an iterable, which may be text. */
 function bytesOf (piece: unknown): Uint8Array {
-  if (piece instanceof Uint8Array) return piece
+  if (types.isUint8Array(piece)) return piece
   if (typeof piece === 'string') return Buffer.from(piece)
   throw new TypeError(`a piece of the body is a value of the type ${typeof piece}; it must be a Uint8Array`)
 }
@@ -217,7 +218,7 @@ async function allOf (stream: ReadableStream<Uint8Array>): Promise<Buffer> {
   for (;;) {
     const { done, value } = await reader.read() as { done: boolean; value: unknown }
     if (done) return pieces.length === 1 ? bufferOf(pieces[0]!) : Buffer.concat(pieces)
-    if (!(value instanceof Uint8Array)) {
+    if (!types.isUint8Array(value)) {
       const error = new TypeError('Received non-Uint8Array chunk')
       reader.cancel(error).catch(() => {})
       throw error
@@ -316,7 +317,7 @@ function wholeStream (bytes: Uint8Array): ReadableStream<Uint8Array> {
 
 function streamOf (content: Exclude<Content, ReadableStream>): ReadableStream<Uint8Array> {
   if (isSource(content)) return sourceStream(content)
-  if (typeof content === 'string' || content instanceof Uint8Array) {
+  if (typeof content === 'string' || types.isUint8Array(content)) {
     return wholeStream(typeof content === 'string' ? new Uint8Array(Buffer.from(content)) : own(content))
   }
   let iterator: AsyncIterator<Uint8Array> | null = null

@@ -2,6 +2,7 @@
 
 import { pipeline, Readable, Transform, type TransformCallback } from 'node:stream'
 import zlib from 'node:zlib'
+import { isError } from '../../errors/is_error'
 import type { ByteSource } from './body'
 
 /** Codings that are undone; a response with more is refused, because each multiplies what few bytes can become. */
@@ -162,7 +163,7 @@ export class Decoded implements ByteSource {
         return await source.next()
       } catch (reason) {
         this.failure = { reason }
-        throw reason instanceof Error ? reason : new Error('the source of the body failed')
+        throw isError(reason) ? reason : new Error('the source of the body failed')
       }
     }
     const stages = this.codings.toReversed().map(coding => DECODERS[coding]!())

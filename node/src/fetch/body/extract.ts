@@ -3,6 +3,7 @@
 
 import { PassThrough, Readable } from 'node:stream'
 import { isArrayBuffer, isGeneratorFunction } from 'node:util/types'
+import { types } from 'node:util'
 import { isStream } from '../../client/prepare/body'
 import { Body, claim, isDisturbed, type Repeatable } from './body'
 import { scalarString } from '../webidl/convert'
@@ -58,7 +59,7 @@ async function * iterated (pieces: AsyncIterable<unknown> | Iterable<unknown>): 
 function copyOf (given: ArrayBufferView): Uint8Array {
   if (given.buffer.byteLength === 0) return Buffer.alloc(0)
   const copy = Buffer.allocUnsafe(given.byteLength)
-  copy.set(given instanceof Uint8Array ? given : new Uint8Array(given.buffer, given.byteOffset, given.byteLength))
+  copy.set(types.isUint8Array(given) ? given : new Uint8Array(given.buffer, given.byteOffset, given.byteLength))
   return copy
 }
 

@@ -1,6 +1,7 @@
 // One call of `fetch`: https://fetch.spec.whatwg.org/#concept-main-fetch, without what protects the user of a browser (CORS, mixed
 // content, policies), as in Node.js.
 
+import { isError } from '../../errors/is_error'
 import type { AnyDispatcher } from '../../client/calls/api'
 import { Body } from '../body/body'
 import { Bytes, codingsOf, Decoded } from '../body/decode'
@@ -31,7 +32,7 @@ function networkError (reason: unknown): TypeError {
   return new TypeError('fetch failed', { cause })
 }
 
-function isErrorLike (reason: unknown): reason is Error { return reason instanceof Error || ['Error', 'DOMException'].includes((reason as object | null | undefined)?.constructor?.name ?? '') }
+function isErrorLike (reason: unknown): reason is Error { return isError(reason) || ['Error', 'DOMException'].includes((reason as object | null | undefined)?.constructor?.name ?? '') }
 
 /** The error of a body whose signal aborted: a reason that says nothing is an AbortError there, as with undici. */
 const endOf = (reason: unknown): unknown => reason || new DOMException('The operation was aborted.', 'AbortError')

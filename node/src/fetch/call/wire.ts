@@ -1,6 +1,7 @@
 // A request as a dispatcher takes it: the fields that the standard and Node.js's own fetch add
 // (https://fetch.spec.whatwg.org/#concept-http-network-or-cache-fetch), and its body.
 
+import { types } from 'node:util'
 import type { DispatchOptions } from '../../client/prepare/prepare'
 import { bufferOf, type Body } from '../body/body'
 import { TAKES_ZSTD } from '../body/decode'
@@ -113,7 +114,7 @@ export class FetchUpload implements AsyncIterableIterator<unknown> {
   async next (): Promise<IteratorResult<unknown>> {
     const { done, value } = await this.reader.read()
     if (done) return { done: true, value: undefined }
-    if (value instanceof Uint8Array) return { done: false, value }
+    if (types.isUint8Array(value)) return { done: false, value }
     try {
       // It throws what undici throws, which measures each piece.
       Buffer.byteLength(value as string)
@@ -140,7 +141,7 @@ export function bodyFor (body: Body | null): { body: DispatchOptions['body']; le
   if (body === null) return NOTHING
   const { whole } = body
   if (typeof whole === 'string') return { body: whole, length: null, upload: null }
-  if (whole instanceof Uint8Array) return { body: bufferOf(whole), length: null, upload: null }
+  if (types.isUint8Array(whole)) return { body: bufferOf(whole), length: null, upload: null }
   if (whole !== null) return { body: whole.pieces(), length: whole.length, upload: null }
   const pieces = body.pieces()
   if (!(pieces instanceof ReadableStream)) return { body: pieces, length: null, upload: null }
@@ -152,7 +153,7 @@ export function bodyFor (body: Body | null): { body: DispatchOptions['body']; le
  * so where its method expects one (https://fetch.spec.whatwg.org/#concept-http-network-or-cache-fetch, step 8). */
 export function lengthOf (body: DispatchOptions['body'], method: string): number | null {
   if (typeof body === 'string') return Buffer.byteLength(body)
-  if (body instanceof Uint8Array) return body.length
+  if (types.isUint8Array(body)) return body.length
   return body == null && (method === 'POST' || method === 'PUT') ? 0 : null
 }
 

@@ -2,6 +2,7 @@
 // the body does: then the whole response is one message.
 
 import { getDefaultHighWaterMark } from 'node:stream'
+import { types } from 'node:util'
 import { apart } from '../../channel/ring'
 import type { Exchange } from '../../server/exchange'
 import { ResponseFlag } from '../../channel/codes'
@@ -95,7 +96,7 @@ function joined (pieces: Buffer[]): Buffer { return pieces.length === 1 ? pieces
 
 /** Whether a piece may be written, in this encoding. */
 export function isBody (chunk: unknown, encoding: unknown): boolean {
-  return (typeof chunk === 'string' || chunk instanceof Uint8Array) && (!encoding || encoding === 'utf8' || Buffer.isEncoding(encoding as string))
+  return (typeof chunk === 'string' || types.isUint8Array(chunk)) && (!encoding || encoding === 'utf8' || Buffer.isEncoding(encoding as string))
 }
 
 /** The bytes or text of an answer; undefined: the long way says what is wrong with it. */
@@ -103,6 +104,6 @@ export function asBody (chunk: unknown, encoding: BufferEncoding | undefined): B
   if (!isBody(chunk, encoding)) return undefined
   if (typeof chunk === 'string') return encoding === 'utf8' ? chunk : Buffer.from(chunk, encoding)
   if (Buffer.isBuffer(chunk)) return chunk
-  if (chunk instanceof Uint8Array) return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+  if (types.isUint8Array(chunk)) return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
   return undefined
 }

@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { types } from 'node:util'
 import { nodeLine } from '../../node_version'
 import { bufferOf } from '../../fetch/body/body'
 import { textOf, type FieldsInit } from '../../fetch/headers/fields'
@@ -60,7 +61,7 @@ function encodeParts (parts: ResponseParts): Encoded {
   const encoded: Encoded = { status, reason: statusText, fields: withoutCoding(fieldsToSend(parts)), body: null, source: null, file: null }
   const whole = body?.whole ?? null
   if (typeof whole === 'string') encoded.body = whole.length < SHORT_LENGTH_MAX ? whole : Buffer.from(whole)
-  else if (whole instanceof Uint8Array) encoded.body = bufferOf(whole)
+  else if (types.isUint8Array(whole)) encoded.body = bufferOf(whole)
   else if (whole instanceof FileBody) encoded.file = whole
   else if (body !== null) {
     encoded.source = whole === null ? body.pieces() : whole.pieces()

@@ -1,6 +1,6 @@
 // Connection ids of HTTP/3 by which load balancers find a server (QUIC-LB).
 
-import { inspect } from 'node:util'
+import { inspect, types } from 'node:util'
 import { InvalidArgumentError } from '../../errors'
 
 /** How the connection ids of HTTP/3 name this server to load balancers (draft-ietf-quic-load-balancers-21). */
@@ -25,7 +25,7 @@ const NAMES = ['serverId', 'nonceBytes', 'rotation', 'key']
 function bytesOf (name: string, value: unknown, min: number, max: number): number[] {
   const isDigits = typeof value === 'string' && /^([0-9a-f]{2})*$/i.test(value)
   const bytes = isDigits ? Buffer.from(value, 'hex') : value
-  if (bytes instanceof Uint8Array && bytes.length >= min && bytes.length <= max) return [...bytes]
+  if (types.isUint8Array(bytes) && bytes.length >= min && bytes.length <= max) return [...bytes]
   // A key is a secret.
   const shown = name === 'key' ? '' : `is ${inspect(value)}; it `
   throw new InvalidArgumentError(`quicLb.${name} ${shown}must be ${min === max ? min : `${min} to ${max}`} bytes, or their hexadecimal digits`)
