@@ -10,6 +10,7 @@ import nodeHttp2 from 'node:http2'
 import { duplexPair } from 'node:stream'
 import test from 'node:test'
 import ours from 'trunkline/http2'
+import timers from '../../dist/timers.js'
 import { certificate } from '../support/certificates/certificates.mjs'
 
 const MODULES = { 'node:http2': nodeHttp2, trunkline: ours }
@@ -477,7 +478,7 @@ test('a large answer that goes on while nothing is written is no timeout, and on
   const { setTimeout: builtIn } = globalThis
   let fire
   // The timer of the session fires when the test says so.
-  t.mock.method(globalThis, 'setTimeout', (call, ms, ...given) => {
+  t.mock.method(timers, 'setTimeout', (call, ms, ...given) => {
     if (ms !== time) return builtIn(call, ms, ...given)
     fire = call
     const timer = { unref: () => timer, refresh: () => timer }
@@ -510,7 +511,7 @@ test('an answer that ends begins the time of its session and of its stream anew'
   const [ofSession, ofStream] = [987_655, 987_656]
   const { setTimeout: builtIn } = globalThis
   const begun = []
-  t.mock.method(globalThis, 'setTimeout', (call, ms, ...given) => {
+  t.mock.method(timers, 'setTimeout', (call, ms, ...given) => {
     if (ms !== ofSession && ms !== ofStream) return builtIn(call, ms, ...given)
     const timer = { unref: () => timer, refresh: () => { begun.push(ms) } }
     return timer

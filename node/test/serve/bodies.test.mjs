@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
 import { fetch as leanFetch, file, Response as Lean, serve } from 'trunkline'
+import timers from '../../dist/timers.js'
 import { versions } from '../support/clients/clients.mjs'
 import { serveFor } from '../support/servers/serving.mjs'
 
@@ -295,7 +296,7 @@ for (const [name, upload] of Object.entries(UPLOADS)) {
 
   test(`${name}: a body is declined behind its answer once no byte of it has come or been read for the time of bodyIdle`, { timeout: 60_000 }, async t => {
     const ticks = new Set()
-    t.mock.method(globalThis, 'setInterval', call => {
+    t.mock.method(timers, 'setInterval', call => {
       ticks.add(call)
       return { unref () { return this } }
     })
