@@ -1,7 +1,8 @@
 // Loads the native addon: from beside the package in development, else from the platform's package.
 
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
 import { seeHelp } from '../errors/help'
 import { host, packageOf, PLATFORMS } from './platforms'
 
@@ -47,24 +48,29 @@ class AddonError extends Error {
   }
 }
 
+/** This file. A bundle of ES modules has no name of it: then the program. */
+const here = typeof __filename === 'string' ? __filename : resolve(process.argv[1] ?? 'program.js')
+/** The `require` of Node.js: that of a bundle (webpack, Rollup) knows only the files that were found when the bundle was built. */
+const requireAtRun = createRequire(here)
+
 /** Loads the addon for this environment. */
 export function load (): Addon {
-  const near = join(__dirname, '..', '..', 'addon', 'trunkline.node')
-  return existsSync(near) ? require(near) as Addon : installed(host())
+  const near = join(dirname(here), '..', '..', 'addon', 'trunkline.node')
+  return existsSync(near) ? requireAtRun(near) as Addon : installed(host())
 }
 
 function installed (name: string): Addon {
-  const here = `${name} (platform ${process.platform}, arch ${process.arch}${libcIn(name)})`
-  if (!PLATFORMS.some(platform => platform.name === name)) {
+  const platform = `${name} (platform ${process.platform}, arch ${process.arch}${libcIn(name)})`
+  if (!PLATFORMS.some(known => known.name === name)) {
     const all = PLATFORMS.map(platform => platform.name).join(', ')
-    throw new AddonError(`there is no prebuilt addon for ${here}; there are ${all}`)
+    throw new AddonError(`there is no prebuilt addon for ${platform}; there are ${all}`)
   }
   const own = packageOf(name)
   const found = versionOf(own)
   if (found === null) {
     const others = PLATFORMS.map(platform => packageOf(platform.name)).filter(other => versionOf(other) !== null)
     const instead = others.length > 0 ? `; installed is ${others.join(', ')}, of another platform` : ''
-    throw new AddonError(`the addon for ${here} is not installed: the package ${own} is missing${instead}. ` +
+    throw new AddonError(`the addon for ${platform} is not installed: the package ${own} is missing${instead}. ` +
       'Run npm install again on this platform, and without --omit=optional')
   }
   const version = (require('../../package.json') as { version: string }).version
@@ -72,9 +78,9 @@ function installed (name: string): Addon {
     throw new AddonError(`trunkline ${version} needs ${own} ${version}, and ${found} is installed: run npm install again`)
   }
   try {
-    return require(own) as Addon
+    return requireAtRun(own) as Addon
   } catch (cause) {
-    throw new AddonError(`the addon for ${here} cannot be loaded: ${(cause as Error).message}`, { cause })
+    throw new AddonError(`the addon for ${platform} cannot be loaded: ${(cause as Error).message}`, { cause })
   }
 }
 
@@ -86,7 +92,7 @@ function libcIn (name: string): string {
 /** The version of an installed package; null: it is not there. */
 function versionOf (name: string): string | null {
   try {
-    return (require(`${name}/package.json`) as { version: string }).version
+    return (requireAtRun(`${name}/package.json`) as { version: string }).version
   } catch {
     return null
   }
