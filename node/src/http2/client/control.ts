@@ -1,25 +1,21 @@
 // The calls and events of a client's session that are of its connection: settings, pings, GOAWAY, windows and
 // the timeout.
 
-import { EventEmitter } from 'node:events'
 import { getPackedSettings } from 'node:http2'
 import type { Duplex } from 'node:stream'
-import { Fifo } from '../../fifo'
 import { asked } from '../callbacks/asked'
-import { bytesOf, Pings } from '../callbacks/pings'
-import { checkBytes, checkCall, checkInteger, checkNumber, checkObject, ErrorCode, outOfRange, plain } from '../codes'
+import { bytesOf } from '../callbacks/pings'
+import { checkCall, checkInteger, checkObject, ErrorCode, plain } from '../codes'
+import { SessionBase, type SettingsCallback } from '../connection/session/base'
 import { withCustom } from '../options/custom_settings'
-import { INITIAL, remoteOf, type Http2Settings } from '../options/settings'
+import { remoteOf, type Http2Settings } from '../options/settings'
 import type { Socket } from '../connection/socket'
 import { Timer } from '../callbacks/timer'
 import type { Machine } from './machines'
 import { changedByClient, type ClientSessionBounds } from './settings'
 
-const STREAM_ID_MAX = 2 ** 32 - 1
 /** Pings, and changes of settings, that may be under way: the default of node:http2. */
 const OUTSTANDING_MAX = 10
-
-type SettingsCallback = (error: Error | null, settings?: Http2Settings, duration?: number) => void
 
 /** A stream's socket, as far as it may be one of node:net or node:tls. */
 export type Carrying = Duplex & Partial<Pick<Socket, 'remoteAddress' | 'remotePort' | 'remoteFamily' | 'servername' | 'encrypted' | 'alpnProtocol'>> & {
@@ -31,30 +27,14 @@ export type Carrying = Duplex & Partial<Pick<Socket, 'remoteAddress' | 'remotePo
   disableRenegotiation?: () => void
 }
 
-export abstract class SessionControl extends EventEmitter {
+export abstract class SessionControl extends SessionBase {
   protected $carrying: Carrying | undefined
-  protected $timer: Timer | undefined
-  protected $local = INITIAL
-  /** Settings of extensions that were sent: they are shown from then on, as with node:http2. */
-  protected $extensions: Pick<Http2Settings, 'customSettings'> = {}
-  private $shownLocal: Http2Settings | undefined
-  protected $remote = INITIAL
-  /** Changes of ours that the peer has not acknowledged, oldest first. */
-  protected readonly $changes = new Fifo<{ settings: Http2Settings; callback?: SettingsCallback | undefined }>()
   protected $pendingAck = 0
-  /** A window of 0 was set last: a machine's is 1 at least. */
-  protected $isWindowZero = false
-  protected readonly $pings: Pings
 
-  constructor (protected readonly $options: ClientSessionBounds) {
-    super()
-    this.$pings = new Pings($options.maxOutstandingPings ?? OUTSTANDING_MAX)
-  }
+  constructor (protected readonly $options: ClientSessionBounds) { super($options.maxOutstandingPings ?? OUTSTANDING_MAX) }
 
   abstract get $machine (): Machine | undefined
   abstract get connecting (): boolean
-  abstract get closed (): boolean
-  abstract get destroyed (): boolean
   abstract $plan (): void
   abstract destroy (error?: Error | number | null, code?: number): void
   /** More requests may start than before. */
@@ -97,10 +77,7 @@ export abstract class SessionControl extends EventEmitter {
   }
 
   goaway (code: number = ErrorCode.NoError, lastStreamID = 0, data?: NodeJS.ArrayBufferView): void {
-    this.$check()
-    if (data !== undefined) checkBytes(data, 'opaqueData')
-    checkNumber(code, 'code')
-    checkNumber(lastStreamID, 'lastStreamID')
+    this.$checkGoaway(code, lastStreamID, data)
     // The last stream is one of the peer's (RFC 9113 section 6.8): with one of ours nothing is sent, as with node:http2.
     if (lastStreamID > 0 && lastStreamID % 2 === 1) return
     const submit = (): void => {
@@ -121,10 +98,8 @@ export abstract class SessionControl extends EventEmitter {
     this.$plan()
   }
 
-  setNextStreamID (id: number): void {
-    this.$check()
-    checkNumber(id, 'id')
-    if (id <= 0 || id > STREAM_ID_MAX) throw outOfRange('id', `> 0 and <= ${STREAM_ID_MAX}`, id)
+  override setNextStreamID (id: number): void {
+    super.setNextStreamID(id)
     this.$machine?.skipTo(id)
   }
 
@@ -133,13 +108,9 @@ export abstract class SessionControl extends EventEmitter {
     this.$timer = Timer.set(this.$timer, time, callback, this, () => { if (!this.destroyed) this.emit('timeout') })
     return this
   }
-  /** A sign of life. */
-  $refresh (): void { this.$timer?.refresh() }
 
   ref (): void { this.$carrying?.ref?.() }
   unref (): void { this.$carrying?.unref?.() }
-
-  private $check (): void { if (this.destroyed) throw plain('ERR_HTTP2_INVALID_SESSION') }
 
   // Input from the peer.
 
@@ -151,22 +122,13 @@ export abstract class SessionControl extends EventEmitter {
     this.$onCapacity()
   }
 
-  $onSettingsAcknowledged (ms: number): void {
-    const oldest = this.$changes.shift()
-    if (oldest === undefined || this.destroyed) return
+  $onSettingsAcknowledged (ms: number): void { this.$takeAcknowledgement(ms) }
+
+  protected override $changedBy (changes: Http2Settings): Http2Settings {
     this.$pendingAck--
-    this.$local = changedByClient(this.$local, oldest.settings)
-    if (oldest.settings.enablePush === false) this.$local = { ...this.$local, enablePush: false }
-    this.$shownLocal = undefined
-    oldest.callback?.(null, this.localSettings, ms)
-    this.emit('localSettings', this.localSettings)
+    const changed = changedByClient(this.$local, changes)
+    return changes.enablePush === false ? { ...changed, enablePush: false } : changed
   }
 
-  $onPing (payload: Buffer): void {
-    if (this.destroyed) return
-    this.$refresh()
-    this.emit('ping', payload)
-  }
-
-  $onPong (payload: Buffer, ms: number): void { this.$pings.onPong(payload, ms) }
+  $onPing (payload: Buffer): void { this.$takePing(payload) }
 }

@@ -3,7 +3,6 @@
 
 import { captureRejectionSymbol } from 'node:events'
 import type { Duplex } from 'node:stream'
-import { inspect, type InspectOptions } from 'node:util'
 import { nodeLine } from '../../node_version'
 import { HEAD_BYTES_MAX } from '../../channel/ring'
 import { Fifo } from '../../fifo'
@@ -162,11 +161,6 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
       effectiveLocalWindowSize: this.$isWindowZero ? 0 : effectiveLocalWindowSize, effectiveRecvDataLength, nextStreamID, localWindowSize, lastProcStreamID, remoteWindowSize,
       outboundQueueSize, deflateDynamicTableSize, inflateDynamicTableSize
     }
-  }
-
-  [inspect.custom] (depth: number, options: InspectOptions): unknown {
-    const { type, closed, destroyed, state, localSettings, remoteSettings } = this
-    return depth < 0 ? this : `Http2Session ${inspect({ type, closed, destroyed, state, localSettings, remoteSettings }, { ...options, depth: options.depth == null ? null : options.depth - 1 })}`
   }
 
   // Requests.

@@ -1,29 +1,25 @@
 // A connection of HTTP/2 or HTTP/3 as a session of node:http2.
 
-import { EventEmitter } from 'node:events'
+import type { EventEmitter } from 'node:events'
 import { getPackedSettings } from 'node:http2'
-import { inspect, type InspectOptions } from 'node:util'
-import { Fifo } from '../../fifo'
 import { Open, type Tracked } from '../../open'
 import { ControlFrame, HttpVersion } from '../../channel/codes'
 import type { Accounts, Connection, ConnectionCallbacks } from '../../server/connection'
 import { asked } from '../callbacks/asked'
-import { bytesOf, Pings } from '../callbacks/pings'
-import {
-  checkBytes, checkCall, checkInteger, checkNumber, checkObject, endOfSession, ErrorCode, outOfRange, plain, sessionError
-} from '../codes'
+import { bytesOf } from '../callbacks/pings'
+import { checkCall, checkInteger, checkObject, endOfSession, ErrorCode, plain, sessionError } from '../codes'
 import { withCustom } from '../options/custom_settings'
 import { changed, INITIAL, remoteOf, WINDOW_INITIAL, type Http2Settings } from '../options/settings'
 import { altSvcOf, originsOf } from './origin_frames'
 import { BLOCK_BYTES_DEFAULT } from '../fields'
 import { afterNextTurn, later, type FreshConnections } from '../callbacks/later'
+import { SessionBase, type SettingsCallback } from './session/base'
 import { sessionSocket, type Socket } from './socket'
 import { Timer } from '../callbacks/timer'
 import { nextTick, setImmediate } from '../../timers'
 
 /** NGHTTP2_SESSION_SERVER. */
 const SERVER = 0
-const STREAM_ID_MAX = 2 ** 32 - 1
 /** The next stream that a server would open; it opens none. */
 const FIRST_OF_SERVERS = 2
 /** Bytes that a connection does not take in the turn in which they are written: more than the send buffer of a socket has by default. */
@@ -46,8 +42,6 @@ export interface SessionOptions {
   listedSettings: readonly number[]
 }
 
-type SettingsCallback = (error: Error | null, settings?: Http2Settings, duration?: number) => void
-
 /** Settings that do not change in a connection's life. */
 const FIXED = ['maxFrameSize']
 /** The engine's default settings. */
@@ -64,7 +58,7 @@ export interface SessionStream extends Tracked {
   destroy: (error?: Error) => unknown
 }
 
-export class ServerHttp2Session extends EventEmitter implements ConnectionCallbacks {
+export class ServerHttp2Session extends SessionBase implements ConnectionCallbacks {
   $rawSocket: Socket | undefined
   /** With which code it was ended by this side; 0: it was not. */
   $endCode: number = ErrorCode.NoError
@@ -86,21 +80,10 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   private $error: Error | undefined
   /** The window that was set last, and the one before it. */
   private $setWindow: { size: number; before: number } | undefined
-  /** A window of 0 was set last: an engine's is 1 at least. */
-  private $isWindowZero = false
   /** The largest window since the first that was set; 0: none was. */
   private $largestWindow = 0
-  private $timer: Timer | undefined
   /** Bytes of the connection that had gone when the timer fired last. */
   private $sentAtTimeout = 0
-  private $local = INITIAL
-  /** Settings of extensions that were sent: they are shown from then on, as with node:http2. */
-  private $extensions: Pick<Http2Settings, 'customSettings'> = {}
-  private $shownLocal: Http2Settings | undefined
-  private $remote: Http2Settings
-  /** Changes of ours that the peer has not acknowledged, oldest first. */
-  private readonly $sent = new Fifo<{ settings: Http2Settings; callback?: SettingsCallback | undefined }>()
-  private readonly $pings: Pings
 
   constructor (
     private readonly $connection: Connection,
@@ -109,15 +92,14 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     private readonly $fresh: FreshConnections,
     private readonly $options: SessionOptions & { settings: Http2Settings }
   ) {
-    super()
+    super($options.pingsMax)
     this.$rawSocket = socket
-    this.$pings = new Pings($options.pingsMax)
     $connection.callbacks = this
     this.$remote = { ...INITIAL, maxConcurrentStreams: $options.peerStreamsMax }
     const first = changed(OURS, $options.settings, FIXED)
     this.$extensions = withCustom({}, {}, first)
     // HTTP/3 acknowledges nothing.
-    if ($connection.version === HttpVersion.Http2) this.$sent.push({ settings: first })
+    if ($connection.version === HttpVersion.Http2) this.$changes.push({ settings: first })
     else this.$local = changed(INITIAL, first, FIXED)
     if ($options.origins.length > 0) this.origin(...$options.origins)
     this.on('error', error => { this.server.emit('sessionError', error, this) })
@@ -142,7 +124,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   get connecting (): boolean { return false }
   get closed (): boolean { return this.$isClosed }
   get destroyed (): boolean { return this.$isDestroyed }
-  get pendingSettingsAck (): boolean { return this.$sent.length > 0 }
+  get pendingSettingsAck (): boolean { return this.$changes.length > 0 }
   get socket (): Socket | undefined { return this.$isReported || this.$isDestroyed ? undefined : (this.$proxy ??= sessionSocket(this)) }
   get originSet (): string[] | undefined {
     if (!this.encrypted || this.$isDestroyed) return undefined
@@ -187,11 +169,6 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     }
   }
 
-  [inspect.custom] (depth: number, options: InspectOptions): unknown {
-    const { type, closed, destroyed, state, localSettings, remoteSettings } = this
-    return depth < 0 ? this : `Http2Session ${inspect({ type, closed, destroyed, state, localSettings, remoteSettings }, { ...options, depth: options.depth == null ? null : options.depth - 1 })}`
-  }
-
   // Its streams.
 
   $add (stream: SessionStream): void {
@@ -217,11 +194,11 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     const packed = getPackedSettings(settings)
     if (callback) checkCall(callback)
     this.$refresh()
-    if (this.$sent.length >= this.$options.settingsMax) {
+    if (this.$changes.length >= this.$options.settingsMax) {
       if (callback) callback(plain('ERR_HTTP2_SETTINGS_CANCEL'))
       this.destroy(plain('ERR_HTTP2_MAX_PENDING_SETTINGS_ACK'))
     } else if (this.$connection.control(ControlFrame.Settings, packed)) {
-      this.$sent.push({ settings: { ...settings }, callback: callback && asked('HTTP2SETTINGS', callback) })
+      this.$changes.push({ settings: { ...settings }, callback: callback && asked('HTTP2SETTINGS', callback) })
       this.$extensions = withCustom({ ...this.$extensions }, this.$extensions, settings ?? {})
     } else if (callback) nextTick(callback, plain('ERR_HTTP2_SETTINGS_CANCEL'))
   }
@@ -232,10 +209,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
   }
 
   goaway (code: number = ErrorCode.NoError, lastStreamID = 0, data?: NodeJS.ArrayBufferView): void {
-    this.$check()
-    if (data !== undefined) checkBytes(data, 'opaqueData')
-    checkNumber(code, 'code')
-    checkNumber(lastStreamID, 'lastStreamID')
+    this.$checkGoaway(code, lastStreamID, data)
     this.$refresh()
     const { $connection: connection } = this
     // The last stream is one of the peer's (RFC 9113 section 6.8): with one of ours nothing is sent, as with node:http2.
@@ -296,12 +270,6 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.$largestWindow = Math.max(this.$largestWindow, asked, WINDOW_INITIAL)
   }
 
-  setNextStreamID (id: number): void {
-    this.$check()
-    checkNumber(id, 'id')
-    if (id <= 0 || id > STREAM_ID_MAX) throw outOfRange('id', `> 0 and <= ${STREAM_ID_MAX}`, id)
-  }
-
   altsvc (alt: string, of?: unknown): void {
     this.$check()
     const [payload, stream] = altSvcOf(alt, of)
@@ -331,13 +299,9 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     if (isProgress) this.$refresh()
     return isProgress
   }
-  /** A sign of life. */
-  $refresh (): void { this.$timer?.refresh() }
 
   ref (): void { this.$rawSocket?.ref() }
   unref (): void { this.$rawSocket?.unref() }
-
-  private $check (): void { if (this.$isDestroyed) throw plain('ERR_HTTP2_INVALID_SESSION') }
 
   // Frames of the peer about the connection.
 
@@ -354,22 +318,7 @@ export class ServerHttp2Session extends EventEmitter implements ConnectionCallba
     this.emit('remoteSettings', this.$remote)
   }
 
-  private $takeAcknowledgement (ms: number): void {
-    const oldest = this.$sent.shift()
-    if (oldest === undefined || this.$isDestroyed) return
-    this.$local = changed(this.$local, oldest.settings, FIXED)
-    this.$shownLocal = undefined
-    oldest.callback?.(null, this.localSettings, ms)
-    this.emit('localSettings', this.localSettings)
-  }
-
-  private $takePing (payload: Buffer): void {
-    if (this.$isDestroyed) return
-    this.$refresh()
-    this.emit('ping', payload)
-  }
-
-  $onPong (payload: Buffer, ms: number): void { this.$pings.onPong(payload, ms) }
+  protected override $changedBy (changes: Http2Settings): Http2Settings { return changed(this.$local, changes, FIXED) }
 
   private $takeGoaway (code: number, lastStream: number, data: Buffer): void {
     if (this.$isDestroyed) return
