@@ -3,7 +3,7 @@
 import { GENERATED, programsOf } from './sets.mjs'
 
 /** How many generated programs a run of the tests has. */
-export const SAMPLE = 300
+const SAMPLE = 300
 
 /** Names of programs by set, evenly through the registry: its neighbours differ in one dimension. */
 export async function sample (count = SAMPLE) {

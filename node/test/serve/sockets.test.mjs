@@ -462,7 +462,7 @@ for (const version of framed) {
   })
 
   test(`${version.name}: a socket that is paused is not read before it is resumed`, async t => {
-    const { log, add, until } = logged()
+    const { add, until } = logged()
     const sockets = []
     const server = served(t, version, {
       open (ws) {

@@ -3,7 +3,7 @@
 //
 // node test/wpt/run.mjs [--verbose] [--corpus FOLDER] [part of a path]
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { expected, leftOut } from './expected.mjs'

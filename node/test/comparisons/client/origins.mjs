@@ -64,7 +64,7 @@ for (const [name, code] of Object.entries(CODES)) {
   RESETS[`${name} in the body`] = response => { response.write('hel', () => { response.stream.close(code) }) }
 }
 /** Answers that never come to an end. */
-export const PAUSES = {
+const PAUSES = {
   'no head': () => {},
   'half a body': response => { response.write('hel') }
 }

@@ -23,7 +23,7 @@ function bodyOf (fields, bytes) {
 }
 
 /** One response in a line: its status, its fields by name, its body. Of HEAD the status alone: Bun leaves fields out there. */
-export function responseOf (bytes, method) {
+function responseOf (bytes, method) {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return bytes.length === 0 ? 'nothing' : `no head: ${bytes.length} bytes`
   const [status, ...lines] = bytes.toString('latin1', 0, end).split('\r\n')

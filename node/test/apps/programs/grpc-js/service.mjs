@@ -90,7 +90,7 @@ const methods = {
   sized (call, done) { done(null, Buffer.alloc(Number(call.request.toString()), 's')) }
 }
 
-export const credentialsOf = ({ cert, key }) => grpc.ServerCredentials.createSsl(null, [{ cert_chain: Buffer.from(cert), private_key: Buffer.from(key) }])
+const credentialsOf = ({ cert, key }) => grpc.ServerCredentials.createSsl(null, [{ cert_chain: Buffer.from(cert), private_key: Buffer.from(key) }])
 
 /** Binds a server of the service; its port. */
 export function bound (server, credentials, address = '127.0.0.1:0') {

@@ -1,10 +1,9 @@
 // fetch and its classes as programs print, check and break them.
 import { inspect } from 'node:util'
-import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { performance, PerformanceObserver } from 'node:perf_hooks'
-import { known, onVersions, portless, programs, VERSIONS } from '../page.mjs'
+import { onVersions, portless, programs, VERSIONS } from '../page.mjs'
 
 const thrown = error => `${error.name} ${error.cause === undefined ? '' : `${error.cause.name} ${error.cause.code ?? ''}`}`
 const outcome = call => { try { return inspect(call(), { depth: 1 }) } catch (error) { return `threw ${error.name}` } }

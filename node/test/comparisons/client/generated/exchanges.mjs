@@ -1,7 +1,7 @@
 // Every call of undici's API x version of HTTP x dispatcher x outcome: what its caller sees, what the server got, and
 // whether the dispatcher goes on.
 import { FACES } from '../faces.mjs'
-import { ANSWERS, BREAKS, NEXT, PAUSES, RESETS, VERSIONS, optionsOf, originOf } from '../origins.mjs'
+import { ANSWERS, BREAKS, NEXT, RESETS, VERSIONS, optionsOf, originOf } from '../origins.mjs'
 
 const MAKE = {
   Client: (module, origin, options) => new module.Client(origin, options),

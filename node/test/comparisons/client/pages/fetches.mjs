@@ -1,5 +1,4 @@
 // Fetch, Headers, FormData, Request, Cookies, ContentType, GlobalInstallation and Util.
-import { once } from 'node:events'
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { bytesOf } from '../stage.mjs'

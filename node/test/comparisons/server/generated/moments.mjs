@@ -1,7 +1,7 @@
 // Calls and events of node:http2's servers at odd moments, a program each.
 import { once } from 'node:events'
 import fs from 'node:fs'
-import { finished, pipeline, Readable, Transform } from 'node:stream'
+import { finished, pipeline, Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { turns } from '../../sides.mjs'
 

@@ -4,7 +4,7 @@ import net from 'node:net'
 import nodeHttp from 'node:http'
 import nodeHttps from 'node:https'
 import { cert, isSecure } from '../stage.mjs'
-import { CLOSE, HOST, get, one, post, raw } from '../wire.mjs'
+import { CLOSE, HOST, get, post, raw } from '../wire.mjs'
 
 const ok = (server, { log }) => { server.on('request', (request, response) => { log(request.method, request.url); response.end('ok') }) }
 const events = (server, { log }, names) => { for (const name of names) server.on(name, (...given) => { log(name, given.length) }) }

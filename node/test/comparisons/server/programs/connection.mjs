@@ -1,6 +1,5 @@
 // Connections of HTTP/1.1: how long they live, what is asked on them, how they end.
 import { once } from 'node:events'
-import http from 'node:http'
 import https from 'node:https'
 import { cert, closing, key } from '../stage.mjs'
 
