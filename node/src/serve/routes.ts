@@ -149,10 +149,7 @@ export class Router {
     const segments = path.slice(1).split('/')
     const star = segments.findIndex(segment => segment.includes('*'))
     if (star !== -1 && (star !== segments.length - 1 || segments[star] !== '*')) throw new TypeError(`the path of a route is ${JSON.stringify(path)}; a star must be its whole last segment`)
-    if (star === -1 && !segments.some(segment => segment.startsWith(':'))) {
-      this.exact.set(`/${segments.map(encoded).join('/')}`, entry)
-      return
-    }
+    if (star === -1 && !segments.some(segment => segment.startsWith(':'))) return void this.exact.set(`/${segments.map(encoded).join('/')}`, entry)
     this.isExact = false
     let node = this.root
     for (const segment of star === -1 ? segments : segments.slice(0, -1)) node = this.step(node, segment, entry)

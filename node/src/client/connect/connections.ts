@@ -177,10 +177,7 @@ export class Connections implements ConnectionListener {
   }
 
   private announce (events: ConnectionEvent, url: URL): void {
-    if (this.onEmpty !== null) {
-      this.late.add(events.number!)
-      return
-    }
+    if (this.onEmpty !== null) return void this.late.add(events.number!)
     const isSecure = url.protocol === 'https:'
     const servername = isSecure ? events.serverName ?? hostnameOf(url) : undefined
     const connection = new Connection(events, servername, isSecure)

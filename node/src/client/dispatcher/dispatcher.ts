@@ -280,10 +280,7 @@ export abstract class Dispatcher extends EventEmitter {
     if (callback === undefined) return promised(done => { this.close(done) })
     if (typeof callback !== 'function') throw new InvalidArgumentError('invalid callback')
     const state = this[kState]
-    if (state.isDestroyed) {
-      queueMicrotask(() => { callback(new ClientDestroyedError(), null) })
-      return
-    }
+    if (state.isDestroyed) return void queueMicrotask(() => { callback(new ClientDestroyedError(), null) })
     state.closed = true
     ;(state.onClosed ??= []).push(callback)
     if (state.delegate !== null) state.delegate.close().then(() => { state.end() }, () => { state.end() })
@@ -303,16 +300,10 @@ export abstract class Dispatcher extends EventEmitter {
     const state = this[kState]
     // As with undici: an Agent that is closing has let go of its pools, whose requests end as they would have without this call.
     if (this.origin === null && state.closed && state.delegate === null) state.isLetGo = true
-    if (state.isLetGo || (state.destroyed && state.onDestroyed === null)) {
-      queueMicrotask(() => { callback(null, null) })
-      return
-    }
+    if (state.isLetGo || (state.destroyed && state.onDestroyed === null)) return void queueMicrotask(() => { callback(null, null) })
     ;(state.onDestroyed ??= []).push(callback)
     // It closes, and waits for what goes on behind responses.
-    if (state.destroyed) {
-      state.endUploads(error ?? new ClientDestroyedError(), true)
-      return
-    }
+    if (state.destroyed) return void state.endUploads(error ?? new ClientDestroyedError(), true)
     state.destroyed = true
     const why = error ?? new ClientDestroyedError()
     state.reason = why

@@ -48,10 +48,7 @@ class Of {
     const { carried, load, room } = this
     let at = room.findIndex((left, place) => left > 0 && carried[place] === undefined)
     if (at < 0) at = room.findIndex(left => left > 0)
-    if (at < 0) {
-      this.waiting.push(exchange)
-      return
-    }
+    if (at < 0) return void this.waiting.push(exchange)
     room[at]! -= load.share(exchange.blocks)
     ;(carried[at] ??= []).push(exchange)
   }

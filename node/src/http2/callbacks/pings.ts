@@ -23,10 +23,7 @@ export class Pings {
       if (payload.byteLength !== PING_BYTES) throw plain('ERR_HTTP2_PING_LENGTH')
     }
     checkCall(callback)
-    if (isClosed) {
-      nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'))
-      return
-    }
+    if (isClosed) return void nextTick(callback, plain('ERR_HTTP2_PING_CANCEL'))
     const done = asked('HTTP2PING', callback as PingCallback)
     // Not of the pool: `buffer` is its own.
     const sent = payload ? Buffer.from(new Uint8Array(bytesOf(payload as NodeJS.ArrayBufferView)!).buffer) : freshPayload()

@@ -110,18 +110,12 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
   private $start (): void {
     const { $carrying: carrying } = this
     const connected = (): void => { this.emit('connect', this, carrying) }
-    if (this.$isDestroyed || carrying === undefined) {
-      nextTick(connected)
-      return
-    }
+    if (this.$isDestroyed || carrying === undefined) return void nextTick(connected)
     this.$isEncrypted = carrying.encrypted === true
     this.$alpn = this.$isEncrypted ? carrying.alpnProtocol as string : 'h2c'
     const given = this.$options.settings ?? {}
     const refused = settingsError(given)
-    if (refused !== undefined) {
-      this.destroy(refused)
-      return
-    }
+    if (refused !== undefined) return this.destroy(refused)
     this.$changes.push({ settings: first(given) })
     this.$extensions = withCustom({}, {}, given)
     this.$pendingAck++
@@ -432,10 +426,7 @@ export class ClientHttp2Session extends SessionControl implements MachineEvents,
       if (error) this.emit('error', error)
       this.emit('close')
     }
-    if (socket === undefined || socket.destroyed) {
-      nextTick(report)
-      return
-    }
+    if (socket === undefined || socket.destroyed) return void nextTick(report)
     socket.once('close', report)
     // The end of the peer's side is seen too.
     if (this.$isClosed) socket.resume()

@@ -191,10 +191,7 @@ export class ClientHttp2Stream extends StreamOutput {
     this.$inContext(() => {
       if (!this.$isClosed) this.$markClosed(code, false, false)
       // One that failed, as by a write after its end, does not end any more.
-      if (!this.readable || code !== ErrorCode.NoError || this.errored != null) {
-        this.destroy()
-        return
-      }
+      if (!this.readable || code !== ErrorCode.NoError || this.errored != null) return void this.destroy()
       // Bytes that were received before a reset in order are still read.
       if (byPeer) this.on('end', () => { this.destroy() })
       else this.on('end', maybeDestroy)

@@ -68,19 +68,13 @@ export abstract class StreamOutput extends Duplex {
   }
 
   override _write (chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
-    if (this.pending) {
-      this.$whenReady(() => { this._write(chunk, encoding, done) }, done)
-      return
-    }
+    if (this.pending) return this.$whenReady(() => { this._write(chunk, encoding, done) }, done)
     if (!this.destroyed) this.$keep([bytesOf(chunk, encoding)], chunk.length, done)
     showPart(this, false, chunk, encoding)
   }
 
   override _writev (chunks: { chunk: Buffer | string; encoding: BufferEncoding }[], done: Done): void {
-    if (this.pending) {
-      this.$whenReady(() => { this._writev(chunks, done) }, done)
-      return
-    }
+    if (this.pending) return this.$whenReady(() => { this._writev(chunks, done) }, done)
     if (!this.destroyed) this.$keep(chunks.map(({ chunk, encoding }) => bytesOf(chunk, encoding)), chunks.reduce((sum, { chunk }) => sum + chunk.length, 0), done)
     showPart(this, true, chunks.every(({ chunk }) => typeof chunk !== 'string') ? chunks.map(({ chunk }) => chunk) : chunks, '')
   }
@@ -166,10 +160,7 @@ export abstract class StreamOutput extends Duplex {
   }
 
   override _final (done: Done): void {
-    if (this.pending) {
-      this.$whenReady(() => { this._final(done) })
-      return
-    }
+    if (this.pending) return this.$whenReady(() => { this._final(done) })
     const { $owner: owner } = this
     const machine = owner?.$machine
     if (machine === undefined || this.$isFinished || this.$isReset) return this.$finalized(done)
@@ -212,10 +203,7 @@ export abstract class StreamOutput extends Duplex {
     if (this.destroyed || owner?.$machine === undefined) return
     this.$waitsForTrailers = false
     if (owner.$exceedsBlock(text)) return owner.$failTrailers(this)
-    if (!owner.$machine.finish(streamId!, text)) {
-      this.destroy(streamError(ErrorCode.Internal))
-      return
-    }
+    if (!owner.$machine.finish(streamId!, text)) return void this.destroy(streamError(ErrorCode.Internal))
     owner.$plan()
     this.$ended()
     this.$maybeDestroy()

@@ -210,10 +210,7 @@ export class ServerConnections {
   private failWith (connection: Connection, error: NodeJS.ErrnoException): void {
     const socket = this.sockets.get(connection)
     if (this.dropped.has(connection) || socket === undefined) return
-    if (connection.version >= HttpVersion.Http2) {
-      (connection.owner as ServerHttp2Session | null)?.$onFailed(error)
-      return
-    }
+    if (connection.version >= HttpVersion.Http2) return (connection.owner as ServerHttp2Session | null)?.$onFailed(error)
     // Its requests first get what came for them. Sockets of HTTP/1.1 have a listener, which emits `clientError`; one that a
     // listener of `upgrade` got may have none, and an error would end the process.
     socket.$hasFailed = true

@@ -61,17 +61,11 @@ export function onClosed (stream: EndingStream, code: number): void {
   if (!stream.$isDuplex) return settleQuietly(stream, code)
   // One that failed, as by a write after its end, neither finishes nor ends any more.
   const hasFailed = stream.errored != null
-  if (code === ErrorCode.NoError && stream._writableState.ending && !stream.writableFinished && !hasFailed) {
-    stream.once('finish', () => { onClosed(stream, code) })
-    return
-  }
+  if (code === ErrorCode.NoError && stream._writableState.ending && !stream.writableFinished && !hasFailed) return void stream.once('finish', () => { onClosed(stream, code) })
   if (code !== ErrorCode.NoError) dropEnd(stream)
   const wasClosed = stream.$isClosed
   if (!wasClosed) markClosed(stream, code)
-  if (!stream.readable || code !== ErrorCode.NoError || hasFailed) {
-    stream.destroy()
-    return
-  }
+  if (!stream.readable || code !== ErrorCode.NoError || hasFailed) return void stream.destroy()
   stream.on('end', () => { maybeDestroy(stream) })
   // Unwanted bytes end as with node:http2; a late reader gets the error of the truncation.
   if (stream.$exchange.received || !stream.$intake.didRead) stream.$intake.onEnd()

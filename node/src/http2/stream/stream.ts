@@ -271,10 +271,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
     // Its reset stops the request, and would find no exchange behind a refusal.
     if (this.$isClosed) return
     // Listeners of `finish` may close it with a code of their own.
-    if (this.$isDuplex && !this.destroyed && !this.writableFinished) {
-      this.once('finish', () => { later(() => { this.$decline() }) })
-      return
-    }
+    if (this.$isDuplex && !this.destroyed && !this.writableFinished) return void this.once('finish', () => { later(() => { this.$decline() }) })
     const isRead = this.$body?.didRead === true || (this.$isDuplex && this.readableFlowing !== null)
     if (isRead) return
     // A body that came whole stays readable; its exchange does not wait for a reader.

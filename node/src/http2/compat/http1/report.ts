@@ -144,10 +144,7 @@ function report (server: EndNotifier, exchange: Exchange, request: Request, resp
     server.emit('request', request, response)
   } else if (/^100-continue$/i.test(expected)) {
     response._expect_continue = true
-    if (server.listenerCount('checkContinue') > 0) {
-      server.emit('checkContinue', request, response)
-      return
-    }
+    if (server.listenerCount('checkContinue') > 0) return void server.emit('checkContinue', request, response)
     response.writeContinue()
     server.emit('request', request, response)
   } else if (!server.emit('checkExpectation', request, response)) {
