@@ -40,6 +40,4 @@ function decided (asked: Engine): EnginePlace {
 }
 
 /** Where the engine of a dispatcher or a server with this option runs; undefined: as the environment says, or `'auto'`. */
-export function placeOf (engine: Engine | undefined): EnginePlace {
-  return decided(engine ?? preferred() ?? 'auto')
-}
+export function placeOf (engine: Engine | undefined): EnginePlace { return decided(engine ?? preferred() ?? 'auto') }

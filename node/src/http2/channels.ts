@@ -17,9 +17,7 @@ const listening = channel('tracing:net.server.listen:asyncEnd')
 const listenFailed = channel('tracing:net.server.listen:error')
 
 /** A server listens. The message that its `listen` was called is published by node. */
-export function showListening (server: object): void {
-  if (listening.hasSubscribers) listening.publish({ server })
-}
+export function showListening (server: object): void { if (listening.hasSubscribers) listening.publish({ server }) }
 
 /** A server cannot listen: its port is taken, for example. */
 export function showListenError (server: object, error: Error): void {
@@ -29,9 +27,7 @@ export function showListenError (server: object, error: Error): void {
 export const showsSockets = (): boolean => connected.hasSubscribers
 
 /** A connection came; its listeners are called next. */
-export function showSocket (socket: object): void {
-  if (connected.hasSubscribers) connected.publish({ socket })
-}
+export function showSocket (socket: object): void { if (connected.hasSubscribers) connected.publish({ socket }) }
 
 /** Whether the end of streams is published, so that every stream needs one. */
 export const showsCloses = (): boolean => closed.hasSubscribers
@@ -51,9 +47,7 @@ export function showError (stream: object, error: Error): void {
   if (failed.hasSubscribers) failed.publish({ stream, error })
 }
 
-export function showClose (stream: object): void {
-  if (closed.hasSubscribers) closed.publish({ stream })
-}
+export function showClose (stream: object): void { if (closed.hasSubscribers) closed.publish({ stream }) }
 
 /** A request of node:http came; its listeners are called next. */
 export function showRequest (request: IncomingMessage, response: ServerResponse, socket: unknown, server: unknown): void {

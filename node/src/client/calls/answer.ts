@@ -57,7 +57,5 @@ export class Answer {
     return typeof value === 'string' ? value : undefined
   }
 
-  end (trailers: string): void {
-    if (trailers !== '') addFields(this.trailers, fieldsObject(rawFields(trailers)))
-  }
+  end (trailers: string): void { if (trailers !== '') addFields(this.trailers, fieldsObject(rawFields(trailers))) }
 }

@@ -122,6 +122,4 @@ function must (call: unknown, name: string): void {
   if (typeof call !== 'function') throw new InvalidArgumentError(`invalid ${name} method`)
 }
 
-function may (call: unknown, name: string): void {
-  if (call !== undefined) must(call, name)
-}
+function may (call: unknown, name: string): void { if (call !== undefined) must(call, name) }

@@ -80,9 +80,7 @@ export class Tunnel extends Duplex {
     if (this.under.number === 0) this.rouse()
   }
 
-  break (error: Error | null): void {
-    if (!this.destroyed) this.destroy(error ?? undefined)
-  }
+  break (error: Error | null): void { if (!this.destroyed) this.destroy(error ?? undefined) }
 
   onRoom (bytes: number): void {
     this.timer?.refresh()

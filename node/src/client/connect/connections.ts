@@ -46,9 +46,7 @@ export class OriginEntry {
 }
 
 /** The `connector` of undici's channels: it cannot be called. */
-function connector (): never {
-  throw new NotSupportedError('connections are made by the engine')
-}
+function connector (): never { throw new NotSupportedError('connections are made by the engine') }
 
 /** The connections of dispatchers that have listeners, while connections of theirs are open: a program may keep nothing else of one. */
 const listened = new Set<Connections>()

@@ -55,9 +55,7 @@ export abstract class Dispatcher extends EventEmitter {
   get destroyed (): boolean { return this[kState].isDestroyed }
 
   /** HTTP/1.1 requests in flight on one connection. */
-  get pipelining (): number {
-    return this[kState].checked.pipelining
-  }
+  get pipelining (): number { return this[kState].checked.pipelining }
   set pipelining (pipelining: number) {
     const state = this[kState]
     state.ask('pipelining', { client: state.client, pipelining })

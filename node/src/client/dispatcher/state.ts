@@ -225,9 +225,7 @@ export class State {
   }
 
   /** Closes a page of `inspect`; it may be closed. */
-  closePage (page: number): void {
-    if (!this.bridge.hasEnded) this.bridge.ask('closePage', { page })
-  }
+  closePage (page: number): void { if (!this.bridge.hasEnded) this.bridge.ask('closePage', { page }) }
 
   target (origin: string, servername: string | null, isH1: boolean): Target {
     if (servername !== null || isH1 || this.bypass !== null) return this.targetOf(origin, servername, isH1)
@@ -284,9 +282,7 @@ export class State {
   }
 
   /** Ends where `close` was called and nothing is under way any more. */
-  endIfIdle (): void {
-    if (this.closed && this.exchanges.size === 0 && this.unread.size === 0) this.end()
-  }
+  endIfIdle (): void { if (this.closed && this.exchanges.size === 0 && this.unread.size === 0) this.end() }
 
   await (body: UnreadBody): void {
     const entry = new WeakRef(body)

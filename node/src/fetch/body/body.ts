@@ -65,9 +65,7 @@ export class Body {
   /** It was read, or is being read, without its stream. */
   private isTaken = false
 
-  constructor (private readonly content: Content) {
-    if (content instanceof ReadableStream) this.stream = content
-  }
+  constructor (private readonly content: Content) { if (content instanceof ReadableStream) this.stream = content }
 
   get used (): boolean { return this.isTaken || (this.stream !== null && isDisturbed(this.stream)) }
   /** Whether it cannot be read any more, or not now. */

@@ -104,9 +104,7 @@ export class Headers {
   entries (): IterableIterator<[string, string]> { return iterators(pairsOf(this), 'key+value') as IterableIterator<[string, string]> }
   declare [Symbol.iterator]: () => IterableIterator<[string, string]>
 
-  #mustBeMutable (): void {
-    if (this.#guard === 'immutable') throw new TypeError('immutable')
-  }
+  #mustBeMutable (): void { if (this.#guard === 'immutable') throw new TypeError('immutable') }
 
   [inspect.custom] (_: number, options: InspectOptions): string {
     const printed = new Map<string, [string, string | null]>()

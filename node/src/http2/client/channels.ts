@@ -25,12 +25,8 @@ export function showAnswered (stream: object, headers: Headers, flags: number): 
 export function showFailed (stream: object, error: Error): void {
   if (failed.hasSubscribers) failed.publish({ stream, error })
 }
-export function showClosed (stream: object): void {
-  if (closed.hasSubscribers) closed.publish({ stream })
-}
+export function showClosed (stream: object): void { if (closed.hasSubscribers) closed.publish({ stream }) }
 export function showPart (stream: object, writev: boolean, data: unknown, encoding: string): void {
   if (sentPart.hasSubscribers) sentPart.publish({ stream, writev, data, encoding })
 }
-export function showWhole (stream: object): void {
-  if (sentWhole.hasSubscribers) sentWhole.publish({ stream })
-}
+export function showWhole (stream: object): void { if (sentWhole.hasSubscribers) sentWhole.publish({ stream }) }

@@ -280,9 +280,7 @@ export class ClientHttp2Stream extends StreamOutput {
     done(failure)
   }
 
-  $maybeDestroy (): void {
-    if (this.writableFinished && !this.readable && this.$isClosed) this.destroy()
-  }
+  $maybeDestroy (): void { if (this.writableFinished && !this.readable && this.$isClosed) this.destroy() }
 
   // Beside its bytes.
 

@@ -123,7 +123,5 @@ export class RawAnswer implements SocketBytes {
     this.end()
   }
 
-  onRoom (): void {
-    if (this.exchange.hasRoom) for (const done of this.waiting.splice(0)) done()
-  }
+  onRoom (): void { if (this.exchange.hasRoom) for (const done of this.waiting.splice(0)) done() }
 }

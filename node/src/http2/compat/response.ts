@@ -187,9 +187,7 @@ export class Http2ServerResponse implements Face {
     const lower = nameOf(name, value)
     ;(this.$trailerFields ??= Object.create(null) as Headers)[lower] = value
   }
-  addTrailers (headers: Headers): void {
-    for (const name of Object.keys(headers)) this.setTrailer(name, headers[name])
-  }
+  addTrailers (headers: Headers): void { for (const name of Object.keys(headers)) this.setTrailer(name, headers[name]) }
 
   // The head.
 
@@ -223,9 +221,7 @@ export class Http2ServerResponse implements Face {
     for (const [name, value] of pairs) this.$append(name, value)
   }
 
-  flushHeaders (): void {
-    if (!this.$isClosed && !this.$stream.headersSent) this.writeHead(this.$status)
-  }
+  flushHeaders (): void { if (!this.$isClosed && !this.$stream.headersSent) this.writeHead(this.$status) }
 
   // The body.
 

@@ -216,9 +216,7 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
     intake.onEnd()
     socket.read(0)
   }
-  $onRoom (): void {
-    if (this.exchange.hasRoom) for (const done of this.waiting.splice(0)) done()
-  }
+  $onRoom (): void { if (this.exchange.hasRoom) for (const done of this.waiting.splice(0)) done() }
   $onClosed (_code?: number): void {
     // An end in order alone is reported as one.
     if (this.socket.$hasFailed) this.socket.destroy()

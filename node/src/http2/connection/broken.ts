@@ -93,9 +93,7 @@ export function refusalOf (status: number, code = ''): string {
 export const hostMissing = (): string => `HTTP/1.1 400 Bad Request\r\nConnection: close\r\nDate: ${new Date().toUTCString()}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`
 
 /** A listener that answers nothing leaves the connection to its client; one that answers a turn later may. */
-function endWithClient (socket: Socket): void {
-  socket.once('end', () => { setImmediate(() => { socket.end() }) })
-}
+function endWithClient (socket: Socket): void { socket.once('end', () => { setImmediate(() => { socket.end() }) }) }
 
 /** The bytes of a client that broke HTTP/1.1: what is written goes as it is, what still comes is dropped. */
 export class RefusedBytes extends UpgradeBytes {

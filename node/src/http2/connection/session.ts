@@ -182,9 +182,7 @@ export class ServerHttp2Session extends SessionBase implements ConnectionCallbac
     if (this.$isClosed && !this.$isDestroyed && this.$streams.size === 0) setImmediate(() => { this.$maybeDestroy() })
   }
 
-  private $maybeDestroy (): void {
-    if (this.$isClosed && this.$streams.size === 0) this.destroy()
-  }
+  private $maybeDestroy (): void { if (this.$isClosed && this.$streams.size === 0) this.destroy() }
 
   // Calls of users.
 

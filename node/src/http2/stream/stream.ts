@@ -188,9 +188,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
     this.on('timeout', () => { face.$onStreamTimeout() })
   }
 
-  get destroyed (): boolean {
-    return this.$isDuplex ? this._readableState.destroyed : this.$isGone || this.$isPast
-  }
+  get destroyed (): boolean { return this.$isDuplex ? this._readableState.destroyed : this.$isGone || this.$isPast }
   set destroyed (value: boolean) { this.$isGone = value }
 
   _read (): void {
@@ -330,9 +328,7 @@ export class ServerHttp2Stream implements ServerExchangeCallbacks, EndingStream,
   }
 
   get $isStrict (): boolean { return this.$of?.$isStrict !== false }
-  $isTooLong (text: string): boolean {
-    return exceedsBlock(text, this.$of?.$headBlockBytesMax ?? Infinity)
-  }
+  $isTooLong (text: string): boolean { return exceedsBlock(text, this.$of?.$headBlockBytesMax ?? Infinity) }
 
   /** A head or trailers that are longer than `isTooLong` lets them be: the stream ends, and the session with its last one. */
   $failBlock (): void {

@@ -171,9 +171,7 @@ Object.defineProperty(Stage.prototype, 'writableLength', {
 /** A response that is destroyed with an error destroys its socket with it, as `pipeline` does: that is
  * the connection's affair, as on servers of node:http, and not uncaught. */
 export function receiveErrors (server: EndNotifier, socket: Socket): void {
-  const listener = (error: Error): void => {
-    if (!server.emit('clientError', error, socket)) socket.destroySoon()
-  }
+  const listener = (error: Error): void => { if (!server.emit('clientError', error, socket)) socket.destroySoon() }
   ;(socket as Stage).$errorListener = listener
   socket.on('error', listener)
 }
