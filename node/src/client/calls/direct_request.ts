@@ -125,9 +125,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
 
   onData (chunk: Buffer, credit: boolean): void {
     if (this.isIgnored) return
-    if ((this.received += chunk.length) > this.bodyBytesMax) {
-      return this.abort(new ResponseExceededMaxSizeError())
-    }
+    if ((this.received += chunk.length) > this.bodyBytesMax) return this.abort(new ResponseExceededMaxSizeError())
     this.trace?.onReceived(chunk)
     try {
       this.answer!.body.arrive(chunk, credit)

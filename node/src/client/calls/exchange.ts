@@ -304,9 +304,7 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
 
   private arrive (chunk: Buffer, credit: boolean): void {
     if (this.isIgnored) return
-    if ((this.received += chunk.length) > this.bodyBytesMax) {
-      return this.giveUpLater(new ResponseExceededMaxSizeError())
-    }
+    if ((this.received += chunk.length) > this.bodyBytesMax) return this.giveUpLater(new ResponseExceededMaxSizeError())
     this.trace?.onReceived(chunk)
     if (this.isPaused || this.isHolding) return this.hold(chunk)
     this.give(chunk)

@@ -148,9 +148,7 @@ export function prepare (state: Targets, origin: string, options: DispatchOption
   // In undici's order: those of the connection first, those of the body last.
   if (leavesHttp) {
     if (given !== null) throw new InvalidArgumentError('a request that asks for an upgrade or a tunnel has no body')
-    if (options.upgrade) {
-      fields = `\0connection\0upgrade\0upgrade\0${options.upgrade as string}${fields}`
-    }
+    if (options.upgrade) fields = `\0connection\0upgrade\0upgrade\0${options.upgrade as string}${fields}`
   }
   const upload = given !== null && 'pieces' in given ? given : null
   if (upload !== null && upload.type !== null && !head.hasContentType) fields += `\0content-type\0${upload.type}`

@@ -162,9 +162,7 @@ export class Upload {
       this.bridge.piece(this.sender.number, piece)
       this.updateHold()
       this.sender.onSent(piece.length === length ? given : piece)
-      while (this.ahead > AHEAD_BYTES_MAX && !this.stopped) {
-        await new Promise<void>(resolve => { this.wake = resolve })
-      }
+      while (this.ahead > AHEAD_BYTES_MAX && !this.stopped) await new Promise<void>(resolve => { this.wake = resolve })
     }
   }
 
