@@ -121,11 +121,8 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
   const own = failure.own == null ? undefined : ownErrors.get(failure.own)
   if (own !== undefined) return own
   switch (failure.kind) {
-    case 'config':
-    case 'message':
-      return new InvalidArgumentError(text)
-    case 'resolve':
-      return unresolved(text)
+    case 'config': case 'message': return new InvalidArgumentError(text)
+    case 'resolve': return unresolved(text)
     case 'connect':
       if (failure.system) {
         const { address } = failure
@@ -138,22 +135,16 @@ function pick (failure: Failure, text: string, answered: boolean): Error {
         return Object.assign(system(failure.system, words), facts, { address: address.ip, port: address.port, cause: new Error(text) })
       }
       return new ConnectTimeoutError(timedOut(text), { cause: new Error(text) })
-    case 'tls':
-      return ofTls(failure, text)
-    case 'proxy':
-      return proxyError(failure, text)
+    case 'tls': return ofTls(failure, text)
+    case 'proxy': return proxyError(failure, text)
     case 'timeout':
       if (failure.waitReason) return new QueueTimeoutError(text)
       // In undici's words, which programs match; the engine's say which bound it was.
       return answered ? new BodyTimeoutError(undefined, { cause: new Error(text) }) : new HeadersTimeoutError(undefined, { cause: new Error(text) })
-    case 'violation':
-      return violation(failure, text)
-    case 'ended':
-      return new EngineEndedError(text)
-    case 'refused':
-      return new RefusedError(text)
-    default:
-      return ended(failure, text)
+    case 'violation': return violation(failure, text)
+    case 'ended': return new EngineEndedError(text)
+    case 'refused': return new RefusedError(text)
+    default: return ended(failure, text)
   }
 }
 
