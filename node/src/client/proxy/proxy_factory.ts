@@ -5,6 +5,7 @@
 import { buildConnector, type BuildOptions } from '../connect/build_connector'
 import type { Connector, ConnectorCallback, ConnectorOptions } from '../connect/dial'
 import { InvalidArgumentError, ProxyConnectionError, RequestAbortedError, SecureProxyConnectionError } from '../../errors'
+import { PROXY_WANTS_CREDENTIALS } from '../../errors/failures'
 import type { Handler } from '../calls/handler_forms'
 import type { Delegate } from '../dispatcher/delegate'
 import { ByOrigin, type Child, type Factory } from '../dispatcher/factory'
@@ -143,20 +144,19 @@ function named (connector: Connector): Connector {
 /** `handler`, which gets 407 as undici's error. */
 function refusing (handler: Handler): Handler {
   const given = forDispatchers(handler) as any
-  const words = 'Proxy Authentication Required (407)'
   return new Proxy(given, {
     get: (target, key) => {
       const member = Reflect.get(target, key) as unknown
       if (key === 'onResponseStart') {
         return (controller: unknown, status: number, ...others: unknown[]) => {
-          if (status === 407) return given.onResponseError?.(controller, new InvalidArgumentError(words))
+          if (status === 407) return given.onResponseError?.(controller, new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
           return given.onResponseStart?.(controller, status, ...others)
         }
       }
       if (key === 'onHeaders') {
         return (status: number, ...others: unknown[]) => {
           if (status !== 407) return given.onHeaders?.(status, ...others)
-          given.onError?.(new InvalidArgumentError(words))
+          given.onError?.(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
           return false
         }
       }
