@@ -25,6 +25,7 @@ import { closeWithWorker, ownListen, placeBehind, placeOf, type Bare, type Clust
 import { checkChooser, checked, checkSettings, compatServerOptions, type Http2SecureServerOptions, type Http2ServerOptions } from './server/options'
 import type { ServerHttp2Stream } from './stream/stream'
 import { nextTick } from '../timers'
+import { checkListen } from '../permission'
 
 type Listener = (...args: any[]) => void
 
@@ -63,6 +64,7 @@ function serving<B extends Made<net.Server>> (Base: B, Traced: { prototype: Even
 
     /** Called by node's `listen` after it has parsed its arguments. */
     _listen2 (address: string | null, port: number | null, family: number | null, backlog: number, fd?: number): void {
+      checkListen(port === null || port < 0 ? address ?? '' : '')
       const server = this as unknown as Bare
       // Node says the address that it listens on where it was given none.
       server._connectionKey = `${address === null ? 6 : family}:${address ?? '::'}:${port}`

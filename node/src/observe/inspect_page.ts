@@ -5,6 +5,7 @@ import type { Failure } from '../channel/ring'
 import { InvalidArgumentError } from '../errors'
 import { errorOf } from '../errors/failures'
 import { listenError, NO_PORT } from '../server/listen/error'
+import { checkListen } from '../permission'
 
 /** Where the page of `inspect` is served, and to whom. */
 export interface InspectPageOptions {
@@ -43,6 +44,7 @@ export function openPage (options: InspectPageOptions, open: (page: object) => u
   for (const [name, value] of Object.entries({ host, path, token })) {
     if (value !== undefined && (typeof value !== 'string' || value === '')) throw new InvalidArgumentError(`${name} of inspect must be a text that is not empty`)
   }
+  checkListen(path ?? '')
   let opened: Opened
   try {
     opened = open({ host, port, path, token }) as Opened

@@ -20,6 +20,7 @@ import { noteLeft, whenFree } from './listen/left_ports'
 import { deadlineOf, pem, tlsOf, type Address, type ContextAsk, type Identity, type ListenOptions } from './listen/options'
 import { fileAt, openTo, type File } from './listen/path'
 import { quicLbOf } from './listen/quic_lb'
+import { checkListen } from '../permission'
 
 /** Undefined: the system gives no thread, or the engine there has ended. */
 function threadsIfThere (): ServerBridge | undefined {
@@ -95,6 +96,7 @@ export class Listener {
 
   /** Listens; what is wrong is thrown as the engine says it ([`Failure`]). */
   listen (options: ListenOptions): void {
+    if (options.detached !== true) checkListen(options.path ?? '')
     if (this.channel.hasEnded) throw ENDED_FAILURE
     const { tls, readableAll = false, writableAll = false, quicLb, ...given } = options
     const leaves = this.place === 'auto' && this.channel.native.inline === 1

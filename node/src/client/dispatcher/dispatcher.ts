@@ -28,6 +28,7 @@ import { counted, NO_STATS, withHidden, type PoolStats, type Stats } from './sta
 import { submit, submitLeaving, submitOnStream, traced, watch } from './submit'
 import { answerUndici, isInstanceOf } from './undici'
 import { queueMicrotask } from '../../timers'
+import { deniedConnection } from '../../permission'
 
 export type { Dispatch, DispatchOptions } from '../prepare/prepare'
 export type Interceptor = (dispatch: Dispatch, origin?: string | null) => Dispatch
@@ -127,6 +128,8 @@ export abstract class Dispatcher extends EventEmitter {
    */
   async warmUp (origin: string | URL, count = 1): Promise<number> {
     const state = this[kState]
+    const denied = deniedConnection()
+    if (denied !== null) throw denied
     try {
       return await state.bridge.askLater('warmUp', { client: state.client, url: String(origin), count }) as number
     } catch (failure) {

@@ -21,6 +21,7 @@ import { theBridge, type Bridge, type Failure } from '../../channel/ring'
 import { isEnvironmentInsecure, warnOfEnvironment } from '../tls'
 import { dispatcherOf, type Mocks } from './mocks'
 import { queueMicrotask, setImmediate } from '../../timers'
+import { deniedConnection } from '../../permission'
 
 /** The dispatcher's own; a symbol, because `compose` returns a Proxy and users enumerate. */
 export const kState = Symbol('trunkline state')
@@ -228,6 +229,11 @@ export class State {
   closePage (page: number): void { if (!this.bridge.hasEnded) this.bridge.ask('closePage', { page }) }
 
   target (origin: string, servername: string | null, isH1: boolean): Target {
+    const denied = this.checked.connector === null ? deniedConnection() : null
+    if (denied !== null) {
+      this.connections.refuse(originOf(origin), denied)
+      throw denied
+    }
     if (servername !== null || isH1 || this.bypass !== null) return this.targetOf(origin, servername, isH1)
     if (origin === this.lastOrigin) return this.lastTarget!
     const target = this.targetOf(origin, null, false)

@@ -6,6 +6,7 @@ import { checkLength } from '../../server/exchange'
 import type { Exchange } from '../../server/exchange'
 import type { Encoded } from '../web/response'
 import type { FileBody, FilePart } from '../web/file_body'
+import { isLimited } from '../../permission'
 
 /** A status, its fields, and the part of the file that follows; null: nothing does. */
 interface FilePlan { status: number; fields: string; part: FilePart | null }
@@ -99,7 +100,8 @@ export interface FileFacts { size: number; mtimeMs: number }
 export async function filePlanOf (exchange: Exchange, encoded: Encoded): Promise<FilePlan> {
   const { path } = encoded.file as FileBody
   checkLength(encoded.fields.length + Buffer.byteLength(path))
-  if (!isWhole(encoded)) return planOf(exchange, encoded, { size: 0, mtimeMs: 0 })
+  // Where paths are limited, `stat` is refused for one that may not be read.
+  if (!isWhole(encoded) && !isLimited) return planOf(exchange, encoded, { size: 0, mtimeMs: 0 })
   const found = await stat(path)
   if (!found.isFile()) throw notAFile(path, found.isDirectory())
   return planOf(exchange, encoded, found)

@@ -14,6 +14,7 @@ pub(super) const ROWS: &[&str] = &[
     "errors/near",
     "errors/nghttp2",
     "fifo",
+    "permission",
     "timers",
     "open",
     "errors/timelines",
