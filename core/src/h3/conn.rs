@@ -35,6 +35,7 @@ use crate::qpack::{Decoder, Encoder};
 use crate::time::{TimerTable, timer_kinds};
 use bytes::BytesMut;
 use datagram::DatagramQueue;
+use flow::blocked_streams::BlockedStreams;
 use flow::send_window::SendWindow;
 use flow::slow::SlowReaders;
 use goaway::UnacknowledgedEnds;
@@ -124,6 +125,8 @@ pub struct Conn {
     /// Bytes that may wait in the transport for an acknowledgement.
     pub(super) send_window: SendWindow,
     pub(super) slow: SlowReaders,
+    /// Streams of which the transport took no more.
+    blocked_streams: BlockedStreams,
     /// The highest push id that a client offered.
     pub(super) push_id_max: Option<u64>,
     pub(super) timers: TimerTable<Timer>,
@@ -157,6 +160,7 @@ impl Conn {
             stream_window: stream_window(side, &config.windows),
             send_window: SendWindow::new(BudgetShare::new(config.windows.send_budget)),
             slow: SlowReaders::default(),
+            blocked_streams: BlockedStreams::default(),
             push_id_max: None,
             timers: TimerTable::new(now),
             session: Session::new(side, config, 0, now),
@@ -255,6 +259,7 @@ impl Conn {
         }
         self.actions.release();
         self.unacknowledged.release();
+        self.blocked_streams.release();
     }
 
     // For the files beside this one.

@@ -30,6 +30,11 @@ impl Default for Priority {
 }
 
 impl Priority {
+    /// That of a stream whose client names none, where such streams share: by turns, with the default urgency.
+    pub const SHARED: Self = Self {
+        urgency: URGENCY_DEFAULT,
+        incremental: true,
+    };
     /// Reads the value of a priority field or a PRIORITY_UPDATE frame; never fails. RFC 9218
     /// section 4: unknown members, members of another type and urgencies out of range are
     /// ignored; a field that is no dictionary counts as absent.

@@ -395,11 +395,7 @@ impl Conn {
 /// its own, and most act on the bytes as they come: unless the request says otherwise, they share
 /// the line (RFC 9218 section 10 leaves the order of what a client sends to the client).
 fn upload_priority(head: &RequestHead) -> Priority {
-    let shared = Priority {
-        incremental: true,
-        ..Priority::default()
-    };
-    head.priority().map_or(shared, Priority::parse)
+    head.priority().map_or(Priority::SHARED, Priority::parse)
 }
 
 /// Appends one DATA frame with the first `len` queued bytes.

@@ -16,6 +16,8 @@ pub(in crate::h3) struct ActionQueue {
     queued_bytes: usize,
     /// The write that the transport was given last, until it is known to be taken.
     given: Option<(StreamId, bool)>,
+    /// Its bytes.
+    given_bytes: usize,
     /// Bytes that the transport has taken, or was asked to take.
     carried_out: u64,
     writes: u64,
@@ -52,7 +54,8 @@ impl ActionQueue {
             fin,
         }) = self.waiting.front()
         {
-            self.queued_bytes -= pieces[0].len() + pieces[1].len();
+            self.given_bytes = pieces[0].len() + pieces[1].len();
+            self.queued_bytes -= self.given_bytes;
             self.given = Some((*stream, *fin));
         }
         // Moved out last, so that it is copied once.
@@ -63,6 +66,10 @@ impl ActionQueue {
     #[inline]
     pub(in crate::h3) fn take_given(&mut self) -> Option<(StreamId, bool)> {
         self.given.take()
+    }
+    /// Bytes of the write that was given last.
+    pub(in crate::h3) fn given_bytes(&self) -> usize {
+        self.given_bytes
     }
     /// The write that was given last came back. Those of its stream that wait stand behind it: their
     /// bytes are put behind `pieces`. True: the stream's end is among them.

@@ -290,6 +290,9 @@ impl Conn {
         let Some(mut stream) = self.streams.remove(id) else {
             return;
         };
+        if stream.blocked {
+            self.blocked_streams.remove(id);
+        }
         self.slow.note_left(stream.is_full);
         if stream.is_behind {
             self.slow.note_caught_up();

@@ -5,6 +5,7 @@
 //! reader waits for the peer. [`read_room`](Conn::read_room) and the transport's stream window
 //! bound a stream's unread bytes.
 
+pub(super) mod blocked_streams;
 mod inspect;
 mod room;
 pub(super) mod send_window;

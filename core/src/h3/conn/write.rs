@@ -44,6 +44,7 @@ impl Conn {
             self.flush_ours(now);
             self.close_slab(false);
             if self.actions.is_empty() {
+                self.resume_unblocked();
                 self.send_turn();
             }
             if self.actions.is_empty() {
@@ -63,6 +64,7 @@ impl Conn {
         fin: bool,
     ) {
         self.close_slab(false);
+        let was_served = self.actions.given_bytes() > rest.iter().map(Bytes::len).sum();
         let mut pieces = Vec::from(rest);
         let fin = self.actions.take_back(stream, &mut pieces) || fin;
         if StreamOrigin::of(stream.0) != StreamOrigin::ClientBidi {
@@ -98,6 +100,7 @@ impl Conn {
             open.end_queued = false;
         }
         self.session.schedule_mut().remove(key);
+        self.blocked_streams.push(stream, was_served);
         self.watch_waiting(now);
         self.account_for_waiting();
     }
@@ -110,7 +113,7 @@ impl Conn {
         }
         if let Some(open) = self.streams.get_mut(stream) {
             open.blocked = false;
-            self.schedule_stream(stream);
+            self.blocked_streams.note_room();
         }
     }
 
@@ -336,14 +339,13 @@ impl Conn {
     }
 
     /// Puts a stream into the scheduler if it has something to send and the transport takes it.
-    fn schedule_stream(&mut self, id: StreamId) {
+    pub(super) fn schedule_stream(&mut self, id: StreamId) {
         if let (Some(key), Some(open)) = (self.streams.key(id), self.streams.get(id))
             && !open.blocked
             && open.wants_to_send()
         {
-            self.session
-                .schedule_mut()
-                .push(key, open.priority.unwrap_or_default());
+            let priority = open.priority.unwrap_or(Priority::SHARED);
+            self.session.schedule_mut().push(key, priority);
         }
     }
 

@@ -503,10 +503,11 @@ fn beside_slow_readers(mut scene: Scene, seconds: u32) -> (f64, u64) {
 fn a_hundred_slow_readers_do_not_hold_a_fast_one_back_where_their_windows_fit_the_connections() {
     let windows = Windows::default().with_stream_max(256 * 1024);
     let budget = windows.memory_budget;
-    let (rate, unread) = beside_slow_readers(Scene::new(windows), 8);
-    // A window per round trip, less what comes while an update is under way.
+    let (rate, unread) = beside_slow_readers(Scene::new(windows), 24);
+    // A window per round trip, less what comes while an update is under way, and less what it waits for its source, which is
+    // asked by turns while the server holds that much for slow readers.
     let most = 256.0 * 1024.0 / (2.0 * ONE_WAY.as_secs_f64());
-    assert!(rate >= 0.8 * most, "{rate} of {most} bytes/s");
+    assert!(rate >= 0.7 * most, "{rate} of {most} bytes/s");
     assert!(unread <= budget, "{unread} bytes");
 }
 
@@ -625,3 +626,5 @@ mod progress;
 mod silence;
 #[path = "session/stop_test.rs"]
 mod stop;
+#[path = "session/turns_test.rs"]
+mod turns;
