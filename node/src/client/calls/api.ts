@@ -81,6 +81,7 @@ function answered<T> (options: unknown, callback: ((error: Error | null, value: 
   const begin = (done: Called<T> | null): void => {
     try {
       if (done === null) throw new InvalidArgumentError('invalid callback')
+      checkExtras(options)
       start(done)
     } catch (error) {
       // The body of a request that is refused is not wanted any more.
@@ -116,7 +117,6 @@ function called (call: () => void, abort: (error: Error) => void): void {
 
 export function request (on: Dispatching, options: RequestOptions, callback?: AnswerCallback): Promise<Answer> | undefined {
   return answered<Answer>(options, callback, done => {
-    checkExtras(options)
     if (options.method === 'CONNECT') throw new InvalidArgumentError('invalid method')
     checkNoUpgrade(options)
     const asked = options.method === undefined ? { ...options, method: 'GET' } : options as DispatchOptions & RequestExtras
@@ -299,7 +299,6 @@ function endSink (sink: Writable, error?: Error): boolean {
 
 export function stream (on: Dispatching, options: RequestOptions, factory: StreamFactory, callback?: (error: Error | null, answer: StreamAnswer) => void): Promise<StreamAnswer> | undefined {
   return answered<StreamAnswer>(options, callback, done => {
-    checkExtras(options)
     if (typeof factory !== 'function') throw new InvalidArgumentError('invalid factory')
     if (options.method === 'CONNECT') throw new InvalidArgumentError('invalid method')
     checkNoUpgrade(options)
@@ -431,14 +430,12 @@ class OpeningHandler extends Following implements NewHandler {
 
 export function connect (on: Dispatching, options: ConnectRequest, callback?: (error: Error | null, opened: Opened) => void): Promise<Opened> | undefined {
   return answered<Opened>(options, callback, done => {
-    checkExtras(options)
     on.dispatch({ ...options, method: 'CONNECT' }, both(new OpeningHandler(options, () => true, done)))
   })
 }
 
 export function upgrade (on: Dispatching, options: ConnectRequest, callback?: (error: Error | null, opened: Opened) => void): Promise<Opened> | undefined {
   return answered<Opened>(options, callback, done => {
-    checkExtras(options)
     const isFine = (status: number, socket: Duplex): boolean => status === ('session' in socket ? 200 : 101)
     const asked = { ...options, method: options.method ?? 'GET', upgrade: options.protocol ?? 'Websocket' }
     on.dispatch(asked, both(new OpeningHandler(options, isFine, done)))
