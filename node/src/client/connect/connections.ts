@@ -144,7 +144,7 @@ export class Connections implements ConnectionListener {
     switch (events.event) {
       case 'opening':
         this.holdForListeners()
-        if (opening.hasSubscribers) opening.publish({ connectParams: this.paramsOf(events, url), connector: this.dialer?.connector ?? connector })
+        if (opening.hasSubscribers) opening.publish(this.attemptOf(events, url))
         return
       case 'opened': return this.onOpened(events, url)
       case 'failed': return this.onFailed(events, url)
@@ -183,9 +183,8 @@ export class Connections implements ConnectionListener {
     const load = this.of.load(url)
     load.onOpened(connection, events.version)
     if (EVENTS.some(event => this.dispatcher.listenerCount(event) > 0)) listened.add(this)
-    const connectParams = this.paramsOf(events, url)
     if (events.proxied && proxied.hasSubscribers) this.onTunnel(connection, url)
-    if (opened.hasSubscribers) opened.publish({ connectParams, connector: this.dialer?.connector ?? connector, socket: events.stream ? streamsOf(this.bridge).streamOf(events.stream) ?? connection : connection })
+    if (opened.hasSubscribers) opened.publish({ ...this.attemptOf(events, url), socket: events.stream ? streamsOf(this.bridge).streamOf(events.stream) ?? connection : connection })
     this.emitGracefulEnds()
     this.emit('connect', url, this.targets(url, connection))
     this.of.settle(load)
@@ -221,13 +220,13 @@ export class Connections implements ConnectionListener {
   /** The failure of a connection to a port that there is none of: the engine makes no attempt. */
   refuse (url: URL, error: Error): void {
     const events: ConnectionEvent = { event: 'failed', origin: url.origin, serverName: null }
-    if (opening.hasSubscribers) opening.publish({ connectParams: this.paramsOf(events, url), connector: this.dialer?.connector ?? connector })
+    if (opening.hasSubscribers) opening.publish(this.attemptOf(events, url))
     this.failing(events, url, error)()
   }
 
   /** Tells the channel of an attempt that failed; what is returned tells the listeners. */
   private failing (events: ConnectionEvent, url: URL, error: Error): () => void {
-    if (failed.hasSubscribers) failed.publish({ connectParams: this.paramsOf(events, url), connector: this.dialer?.connector ?? connector, error })
+    if (failed.hasSubscribers) failed.publish({ ...this.attemptOf(events, url), error })
     const connection = new Connection(events, undefined, url.protocol === 'https:')
     connection.destroyed = true
     const load = this.of.load(url)
@@ -326,10 +325,12 @@ export class Connections implements ConnectionListener {
   /** An Agent has no connection to the origin any more, and no request. */
   forget (origin: string): void { this.places.delete(origin) }
 
-  private paramsOf (events: ConnectionEvent, url: URL): object {
+  /** The message of undici's channels about an attempt. */
+  private attemptOf (events: ConnectionEvent, url: URL): { connectParams: object; connector: object } {
     const { host, protocol, port } = url
     const servername = protocol === 'https:' ? events.serverName : null
-    return { host, hostname: hostnameOf(url), protocol, port, version: events.version, servername, localAddress: this.localAddress }
+    const connectParams = { host, hostname: hostnameOf(url), protocol, port, version: events.version, servername, localAddress: this.localAddress }
+    return { connectParams, connector: this.dialer?.connector ?? connector }
   }
 
   onDial (ticket: number, text: string): void { this.dialer!.dial(ticket, text) }
