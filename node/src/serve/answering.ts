@@ -80,8 +80,7 @@ export class Answering {
       if (incoming.trailersToSend !== null || !this.sendCached(incoming, encoded)) void this.sendFile(incoming, request, encoded, isHooks)
       return
     }
-    if (incoming.trailersToSend !== null) return void this.stream(incoming, request, encoded, source ?? piecesOfWhole(body), isHooks)
-    if (source !== null) return void this.stream(incoming, request, encoded, source, isHooks)
+    if (source !== null || incoming.trailersToSend !== null) return void this.stream(incoming, request, encoded, source ?? piecesOfWhole(body), isHooks)
     const pieces = body === null ? null : inPieces(incoming, encoded, body)
     if (pieces !== null) return void this.stream(incoming, request, pieces, pieces.source, isHooks)
     this.answerWhole(incoming, status, fields, body, reason)
