@@ -13,6 +13,7 @@ import type { ServerHalf } from '../channel/callbacks'
 import { apart, theBridge, type Bridge } from '../channel/ring'
 import { Fifo } from '../fifo'
 import { streamsOf, type Carried } from '../channel/streams'
+import { atExit } from './at_exit'
 import type { ListenerCallbacks } from './callbacks'
 import { Connection, type Accounts, type Taking } from './connection'
 import { Exchange } from './exchange'
@@ -52,7 +53,7 @@ export class ServerBridge implements ServerHalf {
   constructor (readonly bridge: Bridge) {
     bridge.servers = this
     // Answers that were given before `process.exit()` go out, as from sockets of node, which write at once.
-    process.once('exit', () => { this.traffic(NO_CONNECTION, false) })
+    atExit(() => { this.traffic(NO_CONNECTION, false) })
   }
 
   /** Registers the listener with this number for its connections, until it has ended. */
