@@ -93,7 +93,7 @@ export class Upload {
         if (this.stopped) return this.endSource()
         const chunk = chunkOf(next.value)
         const room = this.length === null ? chunk.length : this.length - sent
-        if (chunk.length > room) this.refuseRest()
+        if (chunk.length > room) this.refuseLength()
         const taken = chunk.length > room ? chunk.subarray(0, room) : chunk
         sent += taken.length
         await this.send(taken, taken === chunk ? next.value : taken)
@@ -114,8 +114,8 @@ export class Upload {
     }
   }
 
-  /** Refuses the rest of a body that is longer than content-length says: it would be read as the next request. */
-  private refuseRest (): void {
+  /** Refuses a body of another length than content-length says: the rest of a longer one would be read as the next request. */
+  private refuseLength (): void {
     if (this.isStrict) throw new RequestContentLengthMismatchError()
     process.emitWarning(new RequestContentLengthMismatchError())
   }
@@ -123,8 +123,7 @@ export class Upload {
   /** It is shorter than content-length says, and the peer waits for the rest: its answer counts, and the connection is not
    * used again, because the body has not come to its end. */
   private endShort (): void {
-    if (this.isStrict) throw new RequestContentLengthMismatchError()
-    process.emitWarning(new RequestContentLengthMismatchError())
+    this.refuseLength()
     this.sender.onAllSent()
     // The engine's own clock stands still while a body has not come to its end.
     if (this.isBehind) this.bridge.fail(this.sender.number)
