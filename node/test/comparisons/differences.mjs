@@ -10,6 +10,7 @@ const TWICE = 'a body that is read a second time rejects: undici fails an assert
 const CHECKED = 'every option is checked when a dispatcher is made'
 const CODED = 'the error has a code, as with undici 6: a RetryAgent does not send the request again'
 const CLASS = 'the error has the class and the code of other refusals'
+const CUT_OFF = 'a body that is cut off fails as the end of its connection, also of an answer with `connection: close`: a RetryAgent asks again'
 const FRAMING = 'one rule, and one class of error, for what the length of a message contradicts (RFC 9112 section 6.3)'
 const HTTP_1_0 = 'a transfer-encoding in a message of HTTP/1.0 is a faulty framing (RFC 9112 section 6.1)'
 const CHUNKED = 'chunked is applied once, last and without parameters (RFC 9112 section 6.1)'
@@ -102,6 +103,8 @@ const OF_EACH_LINE = {
   'retries: *, what is no HTTP: *': { reason: CODED, programs: 12 },
   'breaks: *: what is no HTTP, *': { reason: CODED, of: ['client: failed'], programs: 12 },
   'breaks: *: 101 without an upgrade, *': { reason: 'an upgrade that does not say to what fails as others do: undici fails an assertion', of: ['client: failed'], programs: 12 },
+  'cuts: *: close, a length, *': { reason: CUT_OFF, of: ['client: ', 'events: disconnect'], programs: 27 },
+  'cuts: *: close, chunks, *': { reason: CUT_OFF, of: ['client: ', 'events: disconnect'], programs: 81 },
   'connects: *, 204 with *length': { reason: NO_BODY, of: ['client: got'], programs: 4 },
   'connects: *, 304 with *length': { reason: NO_BODY, of: ['client: got'], programs: 4 },
   'heads: *with te: trailers': { reason: OPTION, of: ['server: connection'], programs: 4 },
