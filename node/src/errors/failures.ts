@@ -52,13 +52,13 @@ export function forgetOwnError (of: string): void { ownErrors.delete(of) }
 
 /** Whose requests fail. */
 export interface FailureOwner {
-  /** The connection of a number. */
-  connection: (number: number) => SocketInfo
+  /** The connection of a number, of the engine's client that has the request. */
+  connection: (number: number, of: { readonly client: number } | null) => SocketInfo
   readonly bridge: { ask: (verb: string, question: object) => unknown }
 }
 
-/** The error that a failure of the engine is; `answered`: the response's head had come. */
-export function errorOf (failure: Failure, answered: boolean, owner?: FailureOwner): Error {
+/** The error that a failure of the engine is; `answered`: the response's head had come; `of`: where the request went. */
+export function errorOf (failure: Failure, answered: boolean, owner?: FailureOwner, of: { readonly client: number } | null = null): Error {
   // The engine names the last cause of a failed connection beside its address already.
   const causes = (failure.causes ?? []).filter(cause => !failure.message.includes(cause))
   const text = [failure.message, ...causes].join(': ')
@@ -70,9 +70,9 @@ export function errorOf (failure: Failure, answered: boolean, owner?: FailureOwn
     error.waitReason = failure.waitReason
     const { timeline } = failure
     if (timeline != null && owner !== undefined) keepTimeline(error, owner.bridge, timeline)
-    if (error instanceof SocketError) error.socket = socketOf(failure, owner)
+    if (error instanceof SocketError) error.socket = socketOf(failure, owner, of)
   }
-  if (error instanceof HeadersTimeoutError || error instanceof BodyTimeoutError) noteTimeout(error, failure, owner)
+  if (error instanceof HeadersTimeoutError || error instanceof BodyTimeoutError) noteTimeout(error, failure, owner, of)
   // An error of the program's own functions stays as it is.
   if (failure.timelineId != null && failure.own == null) (error as FailureFacts).timelineId = failure.timelineId
   return error
@@ -92,16 +92,16 @@ const timeouts = new WeakMap<object, Error>()
 export function timeoutOn (connection: object): Error | undefined { return timeouts.get(connection) }
 
 /** A connection of HTTP/1.1 ends with a request that was given up: its `disconnect` says why, as with undici. */
-function noteTimeout (error: Error, { attempts }: Failure, owner: FailureOwner | undefined): void {
+function noteTimeout (error: Error, { attempts }: Failure, owner: FailureOwner | undefined, of: { readonly client: number } | null): void {
   const last = attempts?.at(-1)
-  if (last !== undefined && owner !== undefined) timeouts.set(owner.connection(last.connection), error)
+  if (last !== undefined && owner !== undefined) timeouts.set(owner.connection(last.connection, of), error)
 }
 
 /** The addresses of the last connection that the request was on. */
-function socketOf ({ attempts }: Failure, owner: FailureOwner | undefined): SocketInfo | null {
+function socketOf ({ attempts }: Failure, owner: FailureOwner | undefined, of: { readonly client: number } | null): SocketInfo | null {
   const last = attempts?.at(-1)
   if (last === undefined || owner === undefined) return null
-  const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = owner.connection(last.connection)
+  const { localAddress, localPort, remoteAddress, remotePort, remoteFamily } = owner.connection(last.connection, of)
   const { bytesWritten, bytesRead } = last
   // No timeout of Node.js is set on it.
   return { localAddress, localPort, remoteAddress, remotePort, remoteFamily, timeout: undefined, bytesWritten, bytesRead }

@@ -147,10 +147,10 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
 
   onFailed (failure: Failure): void {
     if (this.isOver || (this.owner.destroyed && !this.owner.hasFailedAll(failure))) return
-    const error = errorOf(failure, this.answer !== null, this.owner)
-    const { load } = this
+    const error = errorOf(failure, this.answer !== null, this.owner, this.target)
+    const { load, target } = this
     this.end(error)
-    this.owner.emitFailures(failure, load)
+    this.owner.emitFailures(failure, load, target)
     this.report(error)
   }
 
@@ -159,7 +159,7 @@ export class DirectRequest implements ExchangeCallbacks, Tracked, BodySource {
   onReleased (): void { this.upload?.stop() }
   onStarted (connection: number): void {
     if (this.isOver) return
-    const made = this.owner.connection(connection)
+    const made = this.owner.connection(connection, this.target)
     this.trace?.onStarted(made)
     this.upload?.startOn(made.alpnProtocol)
   }

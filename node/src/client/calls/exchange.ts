@@ -180,7 +180,7 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
   }
 
   onStarted (connection: number): void {
-    this.connection = this.owner.connection(connection)
+    this.connection = this.owner.connection(connection, this.target)
     if (this.isOver) return
     this.trace?.onStarted(this.connection)
     this.upload?.startOn(this.connection.alpnProtocol)
@@ -379,13 +379,13 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
     if (this.isIgnored && (this.isOver || this.isFailing || !this.owner.hasFailedAll(failure))) return
     const other = this.otherWay(failure)
     if (other !== null) return other()
-    const error = errorOf(failure, this.hasResponse, this.owner)
-    const { load } = this
+    const error = errorOf(failure, this.hasResponse, this.owner, this.target)
+    const { load, target } = this
     // In a later turn than the head: a fetch that receives both in one turn misses the end of its
     // body.
     if (this.hasResponse) setImmediate(() => { this.failBehind(error) })
     else this.fail(error)
-    this.owner.emitFailures(failure, load)
+    this.owner.emitFailures(failure, load, target)
   }
 
   /** A handler that has paused gets what came in front of the failure first, as with undici, which stops reading then. */

@@ -1,6 +1,6 @@
 // The dispatcher of a request under way, as far as the request needs it.
 
-import type { Load } from '../dispatcher/load'
+import type { Load, Target } from '../dispatcher/load'
 import type { Connection } from '../connect/connection'
 import type { Failure, FailureOwner } from '../../errors/failures'
 
@@ -19,9 +19,9 @@ export interface RequestOwner<R> extends FailureOwner {
   /** Its end comes behind the reader of a response's body, all of which has come. */
   await: (body: UnreadBody) => void
   /** Reports failures of connections, beside those of the requests that fail with them. */
-  emitFailures: (of: Failure, load: Load | null) => void
+  emitFailures: (of: Failure, load: Load | null, target: Pick<Target, 'client'> | null) => void
   /** Whether the failure is that of all requests that wait, also where a listener has destroyed the dispatcher in front of theirs. */
   hasFailedAll: (of: Failure) => boolean
-  /** A connection as channels show it. */
-  connection: (number: number) => Connection
+  /** A connection as channels show it, by its number and where its request goes. */
+  connection: (number: number, target: Pick<Target, 'client'> | null) => Connection
 }

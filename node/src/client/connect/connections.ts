@@ -58,10 +58,15 @@ const EVENTS = ['connect', 'disconnect', 'connectionError', 'drain', 'ping']
 /** A connection that has ended with its dispatcher. */
 interface Ended { number: number; load: Load; hasStreams: boolean; emit: () => void }
 
-export class Connections implements ConnectionListener {
-  private readonly open = new Map<number, Connection>()
+/** A connection among those of all clients of a dispatcher, each of which counts its own. */
+const keyOf = (client: number, number: number): string => `${client} ${number}`
+
+export class Connections {
+  /** By the client of the engine; those of a dispatcher that is dropped go with it. */
+  private readonly listeners = new Map<number, ConnectionListener>()
+  private readonly open = new Map<string, Connection>()
   /** Connections opened after the dispatcher was closed; they emit no events. */
-  private readonly late = new Set<number>()
+  private readonly late = new Set<string>()
   /** An Agent's, by origin. */
   private readonly places = new Map<string, OriginEntry>()
   /** Emits the failures of connections whose requests have not failed yet, in order. */
@@ -71,7 +76,8 @@ export class Connections implements ConnectionListener {
   /** Emit the ends of connections with which no request has failed. */
   private readonly gracefulEnds: (() => void)[] = []
   private attempts = 0
-  private holdsConnections = false
+  /** The clients whose connections carry nothing before the listeners have been called. */
+  private readonly held = new Set<number>()
   private onEmpty: (() => void) | null = null
   private onEnded: ((load: Load, place: number) => void) | null = null
   private onLast: (() => void) | null = null
@@ -85,8 +91,25 @@ export class Connections implements ConnectionListener {
     private readonly dialer: Dialer | null
   ) {}
 
-  /** The connection of this number. */
-  get (number: number): Connection { return this.open.get(number) ?? UNKNOWN }
+  /** The connection of this number of a client of the engine. */
+  get (client: number, number: number): Connection { return this.open.get(keyOf(client, number)) ?? UNKNOWN }
+
+  /** The events of a client of the engine are those of its connections. */
+  listenTo (client: number): void {
+    const listener: ConnectionListener = {
+      onConnectionEvents: text => { this.onConnectionEvents(text, client) },
+      onLookup: (ticket, text) => { this.onLookup(ticket, text) },
+      onDial: (ticket, text) => { this.dialer!.dial(ticket, text) }
+    }
+    this.listeners.set(client, listener)
+    this.bridge.listen(client, listener)
+  }
+
+  unlisten (client: number): void {
+    const listener = this.listeners.get(client)
+    if (listener !== undefined) this.bridge.unlisten(client, listener)
+    this.listeners.delete(client)
+  }
 
   private get dispatcher (): OwningDispatcher { return this.of.dispatcher }
 
@@ -132,54 +155,54 @@ export class Connections implements ConnectionListener {
     if (this.open.size + this.late.size + this.attempts === 0) this.onEmpty?.()
   }
 
-  onConnectionEvents (text: string): void {
+  private onConnectionEvents (text: string, client: number): void {
     const events = JSON.parse(text) as ConnectionEvent
     if (events.event === 'opening') this.attempts++
     if (events.event === 'opened' || events.event === 'failed') this.attempts--
-    this.onConnectionEvent(events, new URL(events.origin))
+    this.onConnectionEvent(events, new URL(events.origin), client)
     this.settle()
   }
 
-  private onConnectionEvent (events: ConnectionEvent, url: URL): void {
+  private onConnectionEvent (events: ConnectionEvent, url: URL, client: number): void {
     switch (events.event) {
       case 'opening':
-        this.holdForListeners()
+        this.holdForListeners(client)
         if (opening.hasSubscribers) opening.publish(this.attemptOf(events, url))
         return
-      case 'opened': return this.onOpened(events, url)
+      case 'opened': return this.onOpened(events, url, client)
       case 'failed': return this.onFailed(events, url)
       case 'requestsFailed': return this.emitFailures()
       case 'answered':
         this.dispatcher.emit('ping', events.ms)
         return
-      case 'closed': return this.onClosed(events, url)
+      case 'closed': return this.onClosed(events, url, client)
     }
   }
 
   /** Connections carry nothing until the listeners of 'connect', and those of the 'disconnect' before, have been called: with undici one
    * that destroys the dispatcher or aborts a request has done so before anything is sent. */
-  holdForListeners (): void {
-    const { client, dispatcher } = this.of
-    if (this.holdsConnections || this.onEmpty !== null || listenerCount.call(dispatcher, 'connect') + listenerCount.call(dispatcher, 'disconnect') === 0) return
-    this.holdsConnections = true
+  holdForListeners (client: number): void {
+    const { dispatcher } = this.of
+    if (this.held.has(client) || this.onEmpty !== null || listenerCount.call(dispatcher, 'connect') + listenerCount.call(dispatcher, 'disconnect') === 0) return
+    this.held.add(client)
     this.bridge.ask('holdConnections', { client })
   }
 
-  private onOpened (events: ConnectionEvent, url: URL): void {
+  private onOpened (events: ConnectionEvent, url: URL, client: number): void {
     try {
-      this.announce(events, url)
+      this.announce(events, url, keyOf(client, events.number!))
     } finally {
       // Behind what a listener's `destroy` does, which is in a microtask of its own.
-      if (this.holdsConnections) queueMicrotask(() => { this.release(events.number!) })
+      if (this.held.has(client)) queueMicrotask(() => { this.release(client, events.number!) })
     }
   }
 
-  private announce (events: ConnectionEvent, url: URL): void {
-    if (this.onEmpty !== null) return void this.late.add(events.number!)
+  private announce (events: ConnectionEvent, url: URL, key: string): void {
+    if (this.onEmpty !== null) return void this.late.add(key)
     const isSecure = url.protocol === 'https:'
     const servername = isSecure ? events.serverName ?? hostnameOf(url) : undefined
     const connection = new Connection(events, servername, isSecure)
-    this.open.set(events.number!, connection)
+    this.open.set(key, connection)
     const load = this.of.load(url)
     load.onOpened(connection, events.version)
     if (EVENTS.some(event => this.dispatcher.listenerCount(event) > 0)) listened.add(this)
@@ -190,10 +213,10 @@ export class Connections implements ConnectionListener {
     this.of.settle(load)
   }
 
-  private release (connection: number): void {
+  private release (client: number, connection: number): void {
     // The engine sees what listeners have cancelled first.
     this.bridge.flush()
-    if (!this.bridge.hasEnded) this.bridge.ask('releaseConnection', { client: this.of.client, connection })
+    if (!this.bridge.hasEnded) this.bridge.ask('releaseConnection', { client, connection })
   }
 
   /** A connection through a proxy of HTTP is shown where it is a tunnel, as with undici. */
@@ -237,8 +260,8 @@ export class Connections implements ConnectionListener {
 
   /** As with undici: behind the handler of the first request that fails with it, and in front of its callback. The other requests that one
    * attempt of the engine was for had an attempt each with undici's pools: its event comes for each of them. */
-  emitFailures (of?: Failure, load: Load | null = null): void {
-    if (of?.kind === 'timeout' && load !== null) this.emitTimeout(of, load)
+  emitFailures (of?: Failure, load: Load | null = null, client = 0): void {
+    if (of?.kind === 'timeout' && load !== null) this.emitTimeout(of, load, client)
     if (of !== undefined && load !== null && this.of.hasPools && UNCONNECTED.has(of.kind)) return this.emitFailure(load)
     const all = this.failures.splice(0)
     // A pool that a listener has destroyed tells of no other attempt.
@@ -258,18 +281,19 @@ export class Connections implements ConnectionListener {
   hasFailedAll (of: Failure): boolean { return this.isClient && UNCONNECTED.has(of.kind) }
 
   /** A connection of HTTP/1.1 ends with the request whose time is over, and as with undici its event comes in front of the request's callback. */
-  private emitTimeout ({ attempts }: Failure, { url }: Load): void {
-    const connection = this.open.get(attempts?.at(-1)?.connection ?? 0)
+  private emitTimeout ({ attempts }: Failure, { url }: Load, client: number): void {
+    const connection = this.open.get(keyOf(client, attempts?.at(-1)?.connection ?? 0))
     const error = connection === undefined ? undefined : timeoutOf(connection)
     if (connection === undefined || error === undefined || connection.hasEmittedEnd || this.onLast !== null) return
     connection.hasEmittedEnd = true
     apart(() => { this.emit('disconnect', url, this.targets(url, connection), error) })
   }
 
-  private onClosed (events: ConnectionEvent, url: URL): void {
-    if (this.late.delete(events.number!)) return
-    const connection = this.open.get(events.number!)
-    this.open.delete(events.number!)
+  private onClosed (events: ConnectionEvent, url: URL, client: number): void {
+    const key = keyOf(client, events.number!)
+    if (this.late.delete(key)) return
+    const connection = this.open.get(key)
+    this.open.delete(key)
     if (this.open.size === 0) listened.delete(this)
     if (connection === undefined) return
     connection.destroyed = true
@@ -333,9 +357,7 @@ export class Connections implements ConnectionListener {
     return { connectParams, connector: this.dialer?.connector ?? connector }
   }
 
-  onDial (ticket: number, text: string): void { this.dialer!.dial(ticket, text) }
-
-  onLookup (ticket: number, text: string): void {
+  private onLookup (ticket: number, text: string): void {
     const { host } = JSON.parse(text) as { host: string }
     let isAnswered = false
     const answer = (error: Error | null, addresses: string[] | null): void => {

@@ -59,8 +59,11 @@ export abstract class Dispatcher extends EventEmitter {
   get pipelining (): number { return this[kState].checked.pipelining }
   set pipelining (pipelining: number) {
     const state = this[kState]
-    state.ask('pipelining', { client: state.client, pipelining })
+    // The client that the environment asks for now is among them.
+    void state.client
+    for (const client of state.allClients) state.ask('pipelining', { client, pipelining })
     state.checked.pipelining = pipelining
+    state.checked.settings['pipelining'] = Math.max(pipelining, 1)
   }
 
   /** The limits of undici's WebSocket. */

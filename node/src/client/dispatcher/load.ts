@@ -127,6 +127,8 @@ export class Load {
 /** Where a request goes, by the number that the addon knows. */
 export interface Target {
   number: number
+  /** The engine's number of the client that it is of. */
+  readonly client: number
   /** The origin as callers write it. */
   readonly origin: string
   /** Requests under way that go there. */

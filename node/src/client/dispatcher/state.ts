@@ -36,6 +36,10 @@ export class State {
   readonly bridge: Bridge
   /** The engine's number of it. */
   number: number
+  /** Numbers of the engine's clients by whether they leave certificates unverified: there are two where the environment has changed its mind. */
+  private readonly clients = new Map<boolean, number>()
+  /** Whether the environment says if certificates are verified. */
+  private readonly isByEnvironment: boolean
   /** Nothing has been asked of the engine yet but to check the settings. */
   private isFresh = true
   /** Whether the environment said that certificates are not verified, when the engine got the settings. */
@@ -80,7 +84,9 @@ export class State {
     const { connector, isClient, lookup } = checked
     const dialer = connector === null ? null : new Dialer(this.bridge, connector.connect, connector.extras, connector.h2c, this)
     this.connections = new Connections(this.bridge, this, isClient, connector?.extras.localAddress ?? localAddress ?? null, lookup, dialer)
-    this.bridge.listen(this.number, this.connections)
+    this.connections.listenTo(this.number)
+    const { isProxyVerifiedByEnvironment, isVerifiedByEnvironment } = checked
+    this.isByEnvironment = isVerifiedByEnvironment || isProxyVerifiedByEnvironment
   }
 
   /** The engine's number of it, for what opens connections, which is when the environment counts: a program may set it behind its imports, which
@@ -91,21 +97,52 @@ export class State {
   }
 
   private begin (): void {
-    const { isProxyVerifiedByEnvironment, isVerifiedByEnvironment, settings } = this.checked
     const isInsecure = isEnvironmentInsecure()
     this.isFresh = false
-    if (isInsecure !== this.isInsecure && (isVerifiedByEnvironment || isProxyVerifiedByEnvironment)) {
+    if (isInsecure !== this.isInsecure && this.isByEnvironment) {
       const before = this.number
-      this.number = this.ask('client', settings) as number
-      this.bridge.unlisten(before, this.connections)
-      this.bridge.listen(this.number, this.connections)
+      this.openClient()
+      this.connections.unlisten(before)
       this.bridge.ask('shutDown', { client: before })
     }
     this.isInsecure = isInsecure
-    if (isInsecure && isProxyVerifiedByEnvironment) warnOfEnvironment()
+    this.clients.set(isInsecure, this.number)
+    if (isInsecure && this.checked.isProxyVerifiedByEnvironment) warnOfEnvironment()
     // Certificates are large, and the engine has them now.
-    delete settings['tls']
+    if (!this.isByEnvironment) delete this.checked.settings['tls']
   }
+
+  private openClient (): void {
+    this.number = this.ask('client', this.checked.settings) as number
+    this.connections.listenTo(this.number)
+  }
+
+  /** Where the environment says something else of certificates than before, requests go to another client of the engine from now on: what was not verified
+   * carries none of them, as soon as it is to be. The former one has what is under way. */
+  private follow (): void {
+    const isInsecure = isEnvironmentInsecure()
+    if (isInsecure === this.isInsecure || this.isFresh) return
+    this.isInsecure = isInsecure
+    this.lastTarget = null
+    this.lastOrigin = ''
+    const known = this.clients.get(isInsecure)
+    if (known === undefined) this.openClient()
+    else this.number = known
+    this.clients.set(isInsecure, this.number)
+    if (isInsecure && this.checked.isProxyVerifiedByEnvironment) warnOfEnvironment()
+  }
+
+  /** Whether the environment has to be read before the next request to the origin, which costs a tenth of the request: where certificates are not verified or
+   * it has changed before each, else where there is no connection. */
+  private mayFollow (origin: string): boolean {
+    if (!this.isByEnvironment) return false
+    if (this.isInsecure || this.clients.size > 1) return true
+    const load = origin === this.lastOrigin ? this.lastTarget?.load : this.loads.get(origin)
+    return load === undefined || load.isCold
+  }
+
+  /** Numbers of all of the engine's clients. */
+  get allClients (): Set<number> { return new Set([this.number, ...this.clients.values()]) }
 
   get isDestroyed (): boolean { return this.destroyed || this.isLetGo }
 
@@ -154,7 +191,7 @@ export class State {
   /** Counts a request that starts. */
   start (exchange: Under, target: Target): void {
     const { load } = target
-    if (load.isCold) this.connections.holdForListeners()
+    if (load.isCold) this.connections.holdForListeners(target.client)
     this.exchanges.add(exchange)
     exchange.load = load
     load.count++
@@ -174,11 +211,11 @@ export class State {
   /** Forgets origins without a request and without a connection, as undici's Agent does, and names of servers that no request asks for: a program may
    * ask one origin after another, and one that forwards requests may take the names from its clients. */
   private forgetUnused (): void {
-    const forgotten: number[] = []
-    for (const [key, { count, load, number, origin }] of this.targets) {
+    const forgotten = new Map<number, number[]>()
+    for (const [key, { client, count, load, number, origin }] of this.targets) {
       if (count > 0 || (key === origin && !load.isUnused)) continue
       this.targets.delete(key)
-      forgotten.push(number)
+      forgotten.set(client, [...forgotten.get(client) ?? [], number])
     }
     for (const [origin, load] of this.loads) {
       if (!load.isUnused) continue
@@ -189,7 +226,7 @@ export class State {
     this.manyTargets = Math.max(TARGETS_KEPT, 2 * this.targets.size)
     this.lastTarget = null
     this.lastOrigin = ''
-    if (!this.destroyed && forgotten.length > 0) this.ask('forgetOrigins', { client: this.client, origins: forgotten })
+    if (!this.destroyed) for (const [client, origins] of forgotten) this.ask('forgetOrigins', { client, origins })
   }
 
   /** Whether the origin would be one more than there may be. */
@@ -202,7 +239,7 @@ export class State {
   }
 
   onLeft (exchange: Exchange): void { this.onOver(exchange) }
-  emitFailures (of: Failure, load: Load | null): void { this.connections.emitFailures(of, load) }
+  emitFailures (of: Failure, load: Load | null, target: Pick<Target, 'client'> | null): void { this.connections.emitFailures(of, load, target?.client) }
   hasFailedAll (of: Failure): boolean { return this.connections.hasFailedAll(of) }
 
   /** An 'error' of a Client, which is uncaught without a listener, as with undici; of other dispatchers uncaught. */
@@ -214,7 +251,7 @@ export class State {
     })
   }
 
-  connection (number: number): Connection { return this.connections.get(number) }
+  connection (number: number, target: Pick<Target, 'client'> | null): Connection { return this.connections.get(target?.client ?? this.number, number) }
 
   /** A cold call whose failure is an error. */
   ask (verb: string, question: object): unknown {
@@ -234,6 +271,7 @@ export class State {
       this.connections.refuse(originOf(origin), denied)
       throw denied
     }
+    if (this.mayFollow(origin)) this.follow()
     if (servername !== null || isH1 || this.bypass !== null) return this.targetOf(origin, servername, isH1)
     if (origin === this.lastOrigin) return this.lastTarget!
     const target = this.targetOf(origin, null, false)
@@ -244,7 +282,8 @@ export class State {
 
   private targetOf (origin: string, servername: string | null, isH1: boolean): Target {
     const isDirect = this.bypass?.has(originOf(origin)) === true
-    const key = servername === null && !isH1 && !isDirect ? origin : `${origin} ${servername ?? ''} ${isH1 ? 'h1' : ''} ${isDirect ? 'direct' : ''}`
+    const isFirst = this.clients.size < 2 || this.number === this.clients.values().next().value
+    const key = servername === null && !isH1 && !isDirect && isFirst ? origin : `${origin} ${servername ?? ''} ${isH1 ? 'h1' : ''} ${isDirect ? 'direct' : ''} ${isFirst ? '' : 'changed'}`
     const known = this.targets.get(key)
     if (known !== undefined) return known
     if (this.isBeyondOrigins(origin)) {
@@ -265,7 +304,7 @@ export class State {
     const asked = { client, url: origin, serverName, protocols, isDirect }
     const { number, isProxied } = this.ask('origin', asked) as { number: number; isProxied: boolean }
     const isForwarded = isProxied && origin.startsWith('http:') && this.checked.forwards
-    const target = { number, origin, count: 0, authority: host, declinesWebSocket: false, lacksHttp1: false, isForwarded, load: this.load(url) }
+    const target = { number, client, origin, count: 0, authority: host, declinesWebSocket: false, lacksHttp1: false, isForwarded, load: this.load(url) }
     this.targets.set(key, target)
     this.origins.add(origin)
     return target
@@ -363,7 +402,7 @@ export class State {
     this.endUploads(why, ends !== null)
     // Requests that are given up are not sent any more, also on connections that are held for their listeners.
     this.bridge.flush()
-    this.bridge.ask('shutDown', { client: this.number })
+    for (const client of this.allClients) this.bridge.ask('shutDown', { client })
     this.destroyed = true
     this.onDestroyed ??= []
     for (const mock of this.mocks?.values() ?? []) void dispatcherOf(mock).close()
@@ -373,7 +412,7 @@ export class State {
       fail(ends?.onConnections())
       behindTurns(this.checked.isClient ? OWN_TURNS : OWN_TURNS + TURNS_OF_CLIENTS, () => { this.report() })
     }
-    this.connections.end(onClosed, onLast, () => { this.bridge.unlisten(this.number, this.connections) })
+    this.connections.end(onClosed, onLast, () => { for (const client of this.allClients) this.connections.unlisten(client) })
   }
 
   /** Ends uploads behind their responses: those of streams, as with undici where its dispatcher closes, and `all` where it is destroyed. */

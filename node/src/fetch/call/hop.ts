@@ -189,8 +189,8 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
 
   onFailed (failure: Failure): void {
     if (this.isOver || (this.owner?.destroyed === true && !this.owner.hasFailedAll(failure))) return
-    const error = errorOf(failure, this.hasHead, this.owner!)
-    this.owner!.emitFailures(failure, this.load)
+    const error = errorOf(failure, this.hasHead, this.owner!, this.target)
+    this.owner!.emitFailures(failure, this.load, this.target)
     this.fail(error)
   }
 
@@ -199,7 +199,7 @@ export class DirectHop extends Hop implements ExchangeCallbacks, Tracked {
   onReleased (): void { this.upload?.stop() }
   onStarted (connection: number): void {
     if (this.isOver) return
-    const made = this.owner!.connection(connection)
+    const made = this.owner!.connection(connection, this.target)
     this.trace?.onStarted(made)
     this.upload?.startOn(made.alpnProtocol)
   }

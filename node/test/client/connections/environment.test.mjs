@@ -34,6 +34,22 @@ test('certificates are verified or not as the environment says when a dispatcher
   ])
 })
 
+test('certificates are verified or not as the environment says when a request is made: what was not verified carries none that is to be', async () => {
+  const kinds = ['Agent', 'Pool', 'Client', 'ProxyAgent', 'EnvHttpProxyAgent']
+  // Set; removed, by two requests and a fetch; the end of one that began at first; set; removed.
+  const changes = version => [
+    ...kinds.map(kind => `${version} ${kind} 200 refused refused refused begun and ended 200 refused all disconnected`),
+    `${version} Agent that verifies refused refused refused refused refused refused all disconnected`,
+    `${version} Agent that does not 200 200 200 200 begun and ended 200 200 all disconnected`
+  ]
+  assert.deepEqual(await ask({}, 'environment_changed'), [
+    ...changes('h1'), ...changes('h2'),
+    ...kinds.map(kind => `verified at first: ${kind} refused 200`),
+    'verified at first: Agent that verifies refused refused',
+    'verified at first: Agent that does not 200 200'
+  ])
+})
+
 test('authorities of NODE_EXTRA_CA_CERTS are believed', async () => {
   assert.deepEqual(await ask({ NODE_EXTRA_CA_CERTS: certFile }), ['http 200', 'https 200', 'https 200', 'explicit 200'])
 })
