@@ -11,6 +11,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { buffer as all } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import tls from 'node:tls'
 import { promisify } from 'node:util'
@@ -44,12 +45,6 @@ async function served (version, listeners, work) {
     if (server.listening) server.close()
     server.compatServer.destroy()
   }
-}
-
-async function all (stream) {
-  const pieces = []
-  for await (const piece of stream) pieces.push(piece)
-  return Buffer.concat(pieces)
 }
 
 for (const version of versions) {

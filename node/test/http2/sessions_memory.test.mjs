@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import nodeHttp2 from 'node:http2'
 import { Duplex } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import test from 'node:test'
 import ours from 'trunkline/http2'
 import { run } from '../support/lines/lines.mjs'
@@ -54,12 +55,6 @@ async function serve (t, listener) {
     await new Promise(resolve => { server.close(resolve) })
   })
   return `http://127.0.0.1:${server.address().port}`
-}
-
-const textOf = async stream => {
-  const pieces = []
-  for await (const piece of stream) pieces.push(piece)
-  return Buffer.concat(pieces)
 }
 
 test('a session that begins within a batch of one that is destroyed there gets none of its events', async t => {
@@ -122,7 +117,7 @@ test('a stream that answers within the call that writes to it, and is ended ther
     return [...first, ...answers]
   })
   const { session, failed } = over(t, stream)
-  const bodies = await Promise.all([1, 3].map(() => textOf(session.request({ ':path': '/' }))))
+  const bodies = await Promise.all([1, 3].map(() => buffer(session.request({ ':path': '/' }))))
   assert.deepEqual(bodies.map(String), ['body', 'body'])
   assert.equal(asked, 2)
   const ended = played(() => {
@@ -154,7 +149,7 @@ for (const [name, end] of [['destroyed', stream => { stream.destroy() }], ['clos
       }
       await Promise.all(streams.map(stream => stream.closed && stream.destroyed ? null : once(stream, 'close')))
     }
-    assert.equal((await textOf(session.request({ ':path': '/last' }))).length, 4 * WINDOW_BYTES)
+    assert.equal((await buffer(session.request({ ':path': '/last' }))).length, 4 * WINDOW_BYTES)
   })
 }
 
@@ -191,7 +186,7 @@ test('a server that takes nothing and provokes answers is not read without end',
 
 test('bodies whose memory is shared, or was transferred away, are sent or fail, and the process goes on', async t => {
   const url = await serve(t, async stream => {
-    const body = await textOf(stream).catch(() => Buffer.alloc(0))
+    const body = await buffer(stream).catch(() => Buffer.alloc(0))
     if (!stream.destroyed) { stream.respond(); stream.end(String(body.length)) }
   })
   const session = ours.connect(url)
@@ -199,16 +194,16 @@ test('bodies whose memory is shared, or was transferred away, are sent or fail, 
   const shared = Buffer.from(new SharedArrayBuffer(100_000))
   const stream = session.request({ ':method': 'POST' })
   stream.end(shared)
-  assert.equal(String(await textOf(stream)), '100000')
+  assert.equal(String(await buffer(stream)), '100000')
   const taken = new Uint8Array(500_000)
   const cut = session.request({ ':method': 'POST' }).on('error', () => {})
   cut.write(taken)
   structuredClone(taken.buffer, { transfer: [taken.buffer] })
   cut.end('abc')
-  await textOf(cut).catch(() => {})
+  await buffer(cut).catch(() => {})
   const after = session.request({ ':method': 'POST' })
   after.end('abc')
-  assert.equal(String(await textOf(after)), '3')
+  assert.equal(String(await buffer(after)), '3')
   session.goaway(0, 0, new Uint8Array(new SharedArrayBuffer(8)))
   await once(session, 'close')
 })

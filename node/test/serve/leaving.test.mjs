@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import net from 'node:net'
+import { text as received } from 'node:stream/consumers'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { file, Response } from 'trunkline'
@@ -21,13 +22,6 @@ function client (t, port, bytes, options = {}) {
   socket.on('error', () => {})
   socket.write(bytes)
   return socket
-}
-
-/** All that comes until the server ends. */
-async function received (socket) {
-  const pieces = []
-  for await (const piece of socket) pieces.push(piece)
-  return String(Buffer.concat(pieces))
 }
 
 const later = () => new Promise(resolve => { setTimeout(resolve, 5) })

@@ -4,6 +4,7 @@ import { AsyncLocalStorage, createHook } from 'node:async_hooks'
 import { once } from 'node:events'
 import http, { STATUS_CODES } from 'node:http'
 import { Readable } from 'node:stream'
+import { buffer as gather } from 'node:stream/consumers'
 import { setTimeout as after } from 'node:timers/promises'
 import test from 'node:test'
 import { Agent, Client, Pool, errors } from 'trunkline'
@@ -11,12 +12,6 @@ import { cert } from '../../support/certificates/certificate.mjs'
 import { viaNew, viaOld } from '../../support/clients/dispatch.mjs'
 import { h1, h2, origin } from '../../support/servers/servers.mjs'
 import { versions } from '../../support/servers/versions.mjs'
-
-const gather = async stream => {
-  const chunks = []
-  for await (const chunk of stream) chunks.push(chunk)
-  return Buffer.concat(chunks)
-}
 
 const echo = async (request, response) => {
   const body = await gather(request)

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import { PassThrough, Readable, Stream } from 'node:stream'
+import { buffer as gather } from 'node:stream/consumers'
 import test from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { Agent, Client, fetchOver, Pool } from 'trunkline'
@@ -13,12 +14,6 @@ import { h2 } from '../../support/servers/servers.mjs'
 import { versions } from '../../support/servers/versions.mjs'
 
 const MIB = 2 ** 20
-const gather = async stream => {
-  const chunks = []
-  for await (const chunk of stream) chunks.push(chunk)
-  return Buffer.concat(chunks)
-}
-
 /** Every way to take the memory of a body away. */
 const transfers = {
   'structuredClone' (memory) { structuredClone(memory, { transfer: [memory] }) },

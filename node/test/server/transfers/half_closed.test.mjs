@@ -3,18 +3,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { text as all } from 'node:stream/consumers'
 import test from 'node:test'
 import tls from 'node:tls'
 import { createSecureServer, createServer, serve } from 'trunkline'
 import { cert, key } from '../../support/certificates/certificate.mjs'
 
 const GET = 'GET /late HTTP/1.1\r\nhost: localhost\r\n\r\n'
-
-async function all (stream) {
-  const pieces = []
-  for await (const piece of stream) pieces.push(piece)
-  return String(Buffer.concat(pieces))
-}
 
 const kinds = [
   { name: 'h1', options: {}, make: createServer, open: port => connect({ port, host: '127.0.0.1', allowHalfOpen: true }) },
