@@ -8,22 +8,9 @@ import net from 'node:net'
 import test from 'node:test'
 import { Agent, Client, createSecureServer, createServer, Pool } from 'trunkline'
 import { cert, key } from '../../support/certificates/certificate.mjs'
+import { DATA, END_HEADERS, END_STREAM, frame, HEADERS, SETTINGS } from '../../support/servers/h2_frames.mjs'
 
 const timers = createRequire(import.meta.url)('../../../dist/timers.js')
-const SETTINGS = 4
-const HEADERS = 1
-const DATA = 0
-const END = 1
-const END_HEADERS = 4
-
-const h2Frame = (type, flags, stream, payload = Buffer.alloc(0)) => {
-  const head = Buffer.alloc(9)
-  head.writeUIntBE(payload.length, 0, 3)
-  head[3] = type
-  head[4] = flags
-  head.writeUInt32BE(stream, 5)
-  return Buffer.concat([head, payload])
-}
 
 /** A server of HTTP/2 in cleartext that takes extended CONNECT, and answers each stream with `answer(stream)`: one write, or two. */
 async function raw (t, answer) {
@@ -32,7 +19,7 @@ async function raw (t, answer) {
     socket.setNoDelay(true).on('error', () => {})
     let held = Buffer.alloc(0)
     let isPrefaced = false
-    socket.write(h2Frame(SETTINGS, 0, 0, Buffer.from([0, 8, 0, 0, 0, 1])))
+    socket.write(frame(SETTINGS, 0, 0, Buffer.from([0, 8, 0, 0, 0, 1])))
     socket.on('data', chunk => {
       held = Buffer.concat([held, chunk])
       if (!isPrefaced && held.length >= 24) {
@@ -42,7 +29,7 @@ async function raw (t, answer) {
       while (isPrefaced && held.length >= 9 && held.length >= 9 + held.readUIntBE(0, 3)) {
         const [length, type, flags, stream] = [held.readUIntBE(0, 3), held[3], held[4], held.readUInt32BE(5)]
         held = held.subarray(9 + length)
-        if (type === SETTINGS && flags === 0) socket.write(h2Frame(SETTINGS, 1, 0))
+        if (type === SETTINGS && flags === 0) socket.write(frame(SETTINGS, 1, 0))
         if (type !== HEADERS) continue
         const [first, second] = answer(stream)
         socket.write(first, () => { setImmediate(() => { socket.write(second) }) })
@@ -66,10 +53,10 @@ async function received (client) {
 }
 
 test('bytes that come with the answer to an extended CONNECT and its end are received, split at every byte', { timeout: 120_000 }, async t => {
-  const length = h2Frame(HEADERS, END_HEADERS, 1, Buffer.from([0x88])).length + h2Frame(DATA, END, 1, Buffer.from('all of it')).length
+  const length = frame(HEADERS, END_HEADERS, 1, Buffer.from([0x88])).length + frame(DATA, END_STREAM, 1, Buffer.from('all of it')).length
   let at = 0
   const url = await raw(t, stream => {
-    const bytes = Buffer.concat([h2Frame(HEADERS, END_HEADERS, stream, Buffer.from([0x88])), h2Frame(DATA, END, stream, Buffer.from('all of it'))])
+    const bytes = Buffer.concat([frame(HEADERS, END_HEADERS, stream, Buffer.from([0x88])), frame(DATA, END_STREAM, stream, Buffer.from('all of it'))])
     return [bytes.subarray(0, at), bytes.subarray(at)]
   })
   const client = new Client(url, { useH2c: true })
@@ -78,7 +65,7 @@ test('bytes that come with the answer to an extended CONNECT and its end are rec
 })
 
 test('an answer to an extended CONNECT that is an end alone opens a stream that ends', { timeout: 60_000 }, async t => {
-  const url = await raw(t, stream => [h2Frame(HEADERS, END_HEADERS | END, stream, Buffer.from([0x88])), Buffer.alloc(0)])
+  const url = await raw(t, stream => [frame(HEADERS, END_HEADERS | END_STREAM, stream, Buffer.from([0x88])), Buffer.alloc(0)])
   const client = new Client(url, { useH2c: true })
   t.after(() => client.destroy())
   assert.equal(await received(client), '200 ')
@@ -121,7 +108,7 @@ const SEND_ALL = {
   'HTTP/1.1': t => answering(t, `${UPGRADED}all of it`),
   async 'HTTP/2' (t) {
     const url = await raw(t, stream => {
-      const bytes = [h2Frame(HEADERS, END_HEADERS, stream, Buffer.from([0x88])), h2Frame(DATA, END, stream, Buffer.from('all of it'))]
+      const bytes = [frame(HEADERS, END_HEADERS, stream, Buffer.from([0x88])), frame(DATA, END_STREAM, stream, Buffer.from('all of it'))]
       return [Buffer.concat(bytes), Buffer.alloc(0)]
     })
     return [url, { protocol: 'websocket', headers: KEY }]
@@ -147,7 +134,7 @@ for (const [version, start] of Object.entries(SEND_ALL)) {
 const ONLY_END = {
   'HTTP/1.1': t => answering(t, UPGRADED),
   async 'HTTP/2' (t) {
-    const url = await raw(t, stream => [h2Frame(HEADERS, END_HEADERS, stream, Buffer.from([0x88])), h2Frame(DATA, END, stream)])
+    const url = await raw(t, stream => [frame(HEADERS, END_HEADERS, stream, Buffer.from([0x88])), frame(DATA, END_STREAM, stream)])
     return [url, { protocol: 'websocket', headers: KEY }]
   }
 }
