@@ -12,6 +12,12 @@ import { DATA, END_HEADERS, END_STREAM, frame, HEADERS, SETTINGS } from '../../s
 
 const timers = createRequire(import.meta.url)('../../../dist/timers.js')
 
+async function listen (t, server) {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close() })
+}
+
 /** A server of HTTP/2 in cleartext that takes extended CONNECT, and answers each stream with `answer(stream)`: one write, or two. */
 async function raw (t, answer) {
   const server = net.createServer(socket => {
@@ -36,9 +42,7 @@ async function raw (t, answer) {
       }
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => { server.close() })
+  await listen(t, server)
   return `http://127.0.0.1:${server.address().port}`
 }
 
@@ -79,9 +83,7 @@ for (const [name, own, options] of [['h2', {}, {}], ['h3', { http3: true }, { ht
       socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n')
       socket.end('all of it')
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.after(() => { server.close() })
+    await listen(t, server)
     const client = new Client(`https://localhost:${server.address().port}`, { connect: { ca: cert }, ...options })
     t.after(() => client.destroy())
     for (let turn = 0; turn < 20; turn++) assert.equal(await received(client), '200 all of it')
@@ -97,9 +99,7 @@ async function answering (t, bytes) {
     t.after(() => { socket.destroy() })
     socket.on('error', () => {}).once('data', () => { socket.end(bytes) })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => { server.close() })
+  await listen(t, server)
   return [`http://127.0.0.1:${server.address().port}`, { protocol: 'own' }]
 }
 
@@ -172,9 +172,7 @@ test('what a client writes to an upgraded connection before it destroys it arriv
     })
     socket.on('close', () => { over([text.length - text.indexOf('\r\n\r\n') - 4, how]) })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => { server.close() })
+  await listen(t, server)
   const client = new Client(`http://127.0.0.1:${server.address().port}`)
   t.after(() => client.destroy())
   for (const size of SIZES) {
@@ -206,9 +204,7 @@ test('what a client has written to an upgraded connection arrives although it de
       socket.end()
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => { server.close() })
+  await listen(t, server)
   const client = new Client(`http://127.0.0.1:${server.address().port}`)
   t.after(() => client.destroy())
   const { socket } = await client.upgrade({ path: '/', protocol: 'own' })
@@ -236,9 +232,7 @@ for (const isSecure of [false, true]) {
         socket.destroy()
       })
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.after(() => { server.close() })
+    await listen(t, server)
     const client = new Client(`http${isSecure ? 's' : ''}://localhost:${server.address().port}`, { connect: { ca: cert } })
     t.after(() => client.destroy())
     for (size of SIZES) {
@@ -263,9 +257,7 @@ for (const [name, own, options] of [['h2', {}, {}], ['h3', { http3: true }, { ht
         socket.destroy()
       })
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.after(() => { server.close() })
+    await listen(t, server)
     const client = new Client(`https://localhost:${server.address().port}`, { connect: { ca: cert }, ...options })
     t.after(() => client.destroy())
     for (size of SIZES) {
@@ -286,9 +278,7 @@ for (const [name, own, options] of [['h2', {}, {}], ['h3', { http3: true }, { ht
       socket.write(UPGRADED)
       socket.end('all of it')
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.after(() => { server.close() })
+    await listen(t, server)
     const client = new Client(`https://localhost:${server.address().port}`, { connect: { ca: cert }, maxRequestsPerClient: 1, ...options })
     t.after(() => client.destroy())
     for (let turn = 0; turn < 3; turn++) assert.equal(await received(client), '200 all of it')
@@ -298,9 +288,7 @@ for (const [name, own, options] of [['h2', {}, {}], ['h3', { http3: true }, { ht
 test('an upgrade asks for itself where its connection is to carry nothing else', { timeout: 60_000 }, async t => {
   const server = http.createServer((_, response) => { response.end('passed over') })
   server.on('upgrade', (_, socket) => { socket.end(`${UPGRADED}all of it`) })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => { server.close() })
+  await listen(t, server)
   for (const [options, request] of [[{ maxRequestsPerClient: 1 }, {}], [{ pipelining: 0 }, {}], [{}, { reset: true }]]) {
     const client = new Client(`http://localhost:${server.address().port}`, options)
     t.after(() => client.destroy())
@@ -345,9 +333,7 @@ test('upgrade and connect stay with HTTP/3 where nothing else is allowed, though
     response.stream.on('error', () => {}).respond({ ':status': 200 })
     response.stream.pipe(response.stream)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => { server.close() })
+  await listen(t, server)
   const client = new Client(`https://localhost:${server.address().port}`, { http3: 'only', connect: { ca: cert } })
   t.after(() => client.destroy())
   for (const headers of [{}, KEY]) assert.equal(await echoed((await client.upgrade({ path: '/', headers })).socket), 'there and back')
@@ -367,9 +353,7 @@ async function onlyH2 (t, settings = { enableConnectProtocol: true }) {
     stream.pipe(stream)
   })
   server.on('sessionError', () => {})
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => { server.close() })
+  await listen(t, server)
   return { port: server.address().port, url: `https://localhost:${server.address().port}`, seen }
 }
 
@@ -425,9 +409,7 @@ test('a CONNECT goes on a stream where HTTP/2 is spoken in cleartext', { timeout
     stream.respond({ ':status': 200 })
     stream.pipe(stream)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => { server.close() })
+  await listen(t, server)
   const client = new Client(`http://127.0.0.1:${server.address().port}`, { useH2c: true })
   t.after(() => client.destroy())
   const { socket } = await client.connect({ path: 'example.com:80' })
@@ -447,9 +429,7 @@ async function opening (t, isStream) {
   const server = isStream ? http2.createServer().on('stream', stream => { stream.on('error', () => {}).respond({ ':status': 200 }) }) : http.createServer()
   server.on('upgrade', (_, socket) => { socket.on('error', () => {}).write(SWITCHED) })
   server.on('connect', (_, socket) => { socket.on?.('error', () => {}).write('HTTP/1.1 200 OK\r\n\r\n') })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => { server.close() })
+  await listen(t, server)
   return `http://127.0.0.1:${server.address().port}`
 }
 
