@@ -10,8 +10,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { cert, certFile, key, keyFile } from '../certificates/certificate.mjs'
 
-/** Starts a server and counts sockets, sessions, and requests in flight. */
-async function counted (server, secure) {
+/** Starts a server with this handler, and counts sockets, sessions, and requests in flight. */
+async function counted (server, secure, handler) {
   const counts = { sockets: 0, open: 0, sessions: 0, requests: 0, inFlight: 0, most: 0 }
   const sockets = new Set()
   server.on(secure ? 'secureConnection' : 'connection', socket => {
@@ -33,6 +33,7 @@ async function counted (server, secure) {
     request.on('error', () => {})
     response.on('error', () => {})
   })
+  server.on('request', handler)
   // A test that fails before it closes its server must end all the same.
   server.listen(0, '127.0.0.1').unref()
   await once(server, 'listening')
@@ -49,20 +50,10 @@ async function counted (server, secure) {
 }
 
 /** HTTP/1.1 without TLS. */
-export function h1 (handler) {
-  const server = http.createServer({ keepAliveTimeout: 60_000 })
-  const made = counted(server, false)
-  server.on('request', handler)
-  return made
-}
+export function h1 (handler) { return counted(http.createServer({ keepAliveTimeout: 60_000 }), false, handler) }
 
 /** HTTP/1.1 over TLS. */
-export function h1s (handler) {
-  const server = https.createServer({ cert, key, keepAliveTimeout: 60_000 })
-  const made = counted(server, true)
-  server.on('request', handler)
-  return made
-}
+export function h1s (handler) { return counted(https.createServer({ cert, key, keepAliveTimeout: 60_000 }), true, handler) }
 
 /** A handler for node:http2, called after the frame that brought its request was read. A stream or session
  * closed within the callback of that frame is freed under nghttp2, which goes on to use it
@@ -72,20 +63,10 @@ export function outsideOfFrames (handler) {
 }
 
 /** HTTP/2 over TLS, HTTP/1.1 if `allowHTTP1`. */
-export function h2 (handler, options = {}) {
-  const server = http2.createSecureServer({ cert, key, ...options })
-  const made = counted(server, true)
-  server.on('request', outsideOfFrames(handler))
-  return made
-}
+export function h2 (handler, options = {}) { return counted(http2.createSecureServer({ cert, key, ...options }), true, outsideOfFrames(handler)) }
 
 /** HTTP/2 without TLS. */
-export function h2c (handler, options = {}) {
-  const server = http2.createServer(options)
-  const made = counted(server, false)
-  server.on('request', outsideOfFrames(handler))
-  return made
-}
+export function h2c (handler, options = {}) { return counted(http2.createServer(options), false, outsideOfFrames(handler)) }
 
 /** The three ways in which most tests run, with the options that a dispatcher needs for each. */
 export const ways = [
