@@ -1,5 +1,6 @@
 // Programs whose timers are not those of Node.js: tests with a clock of their own, a window of jsdom.
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import http from 'node:http'
@@ -7,8 +8,10 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { Agent, createServer, fetch, http2, request, Response, serve } from 'trunkline'
 
+const run = promisify(execFile)
 const NAMES = ['clearImmediate', 'clearInterval', 'clearTimeout', 'queueMicrotask', 'setImmediate', 'setInterval', 'setTimeout']
 
 /** Puts functions that do nothing in the place of the global timers until the test is over. */
@@ -88,6 +91,35 @@ test('serve answers and stops where the global timers stand still', { timeout: 6
   await dispatcher.close()
   await server.stop()
 })
+
+/** A clock that stands still, in the way of node:test, and in that of sinon, Jest and Vitest. */
+const CLOCKS = {
+  'node:test': "const { mock } = await import('node:test'); mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'setImmediate'] }); const back = () => mock.timers.reset()",
+  sinon: `
+    const owners = { setImmediate: globalThis, setTimeout: globalThis, queueMicrotask: globalThis, nextTick: process }
+    const real = Object.entries(owners).map(([name, owner]) => [owner, name, owner[name]])
+    for (const [owner, name] of real) owner[name] = Object.assign(() => 0, { clock: {} })
+    const back = () => { for (const [owner, name, call] of real) owner[name] = call }`
+}
+
+for (const [name, clock] of Object.entries(CLOCKS)) {
+  test(`a package that was loaded while a clock of ${name} stood still works when that is taken back`, { timeout: 60_000 }, async () => {
+    const program = `
+      ${clock}
+      const { Agent, createServer, request } = await import('trunkline')
+      back()
+      const server = createServer((asked, answer) => { answer.end('served') })
+      await new Promise(resolve => { server.listen(0, '127.0.0.1', resolve) })
+      const dispatcher = new Agent()
+      const { body } = await request('http://127.0.0.1:' + server.address().port, { dispatcher })
+      console.log(await body.text())
+      await dispatcher.close()
+      await new Promise(resolve => { server.close(resolve) })
+      console.log('closed')`
+    const { stdout } = await run(process.execPath, ['--no-warnings', '--input-type=module', '-e', program], { cwd: fileURLToPath(new URL('..', import.meta.url)), timeout: 30_000 })
+    assert.equal(stdout, 'served\nclosed\n')
+  })
+}
 
 test('no part of the package asks for a timer by its global name', () => {
   const dist = fileURLToPath(new URL('../../dist', import.meta.url))
