@@ -2,7 +2,8 @@
 // fields before it is sent. Without subscribers a request costs a test of eight flags.
 
 import { SubmissionFlag } from '../../channel/codes'
-import { channel } from 'node:diagnostics_channel'
+import { AsyncResource } from 'node:async_hooks'
+import { channel, type Channel } from 'node:diagnostics_channel'
 import { Head, rawFields, uncheckedTextOf, type HeaderValue } from '../prepare/head'
 
 const created = channel('undici:request:create')
@@ -88,6 +89,8 @@ class PublishedRequest {
 
 /** Publishes the events of one request. */
 export class Trace {
+  /** The async context of the request, in which its subscribers are called whatever brings the event. */
+  private readonly scope = new AsyncResource('TRUNKLINE_TRACE')
   private readonly request: PublishedRequest
   private readonly endsConnection: boolean
   /** Events that wait until the request is on a connection. */
@@ -110,7 +113,7 @@ export class Trace {
       let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`
       if (!upgrade) text += `connection: ${this.endsConnection || method === 'CONNECT' ? 'close' : 'keep-alive'}\r\n`
       for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
-      headSent.publish({ request: this.request, headers: text, socket })
+      this.publish(headSent, { headers: text, socket })
     }
     const { held } = this
     this.held = null
@@ -118,10 +121,14 @@ export class Trace {
   }
 
   onSent (chunk: unknown): void {
-    if (chunkSent.hasSubscribers) this.report(() => { chunkSent.publish({ request: this.request, chunk }) })
+    if (chunkSent.hasSubscribers) this.report(() => { this.publish(chunkSent, { chunk }) })
   }
 
-  onAllSent (): void { this.report(() => { bodySent.publish({ request: this.request }) }) }
+  onAllSent (): void { this.report(() => { this.publish(bodySent, {}) }) }
+
+  private publish (to: Channel, what: object): void {
+    this.scope.runInAsyncScope(() => { to.publish({ request: this.request, ...what }) })
+  }
 
   /** Publishes an event of the body, which comes behind those of the head. */
   private report (what: () => void): void {
@@ -130,22 +137,22 @@ export class Trace {
   }
 
   onReceived (chunk: Buffer): void {
-    if (chunkReceived.hasSubscribers) chunkReceived.publish({ request: this.request, chunk })
+    if (chunkReceived.hasSubscribers) this.publish(chunkReceived, { chunk })
   }
 
   /** `fields` are names and values by turns, a zero between two. */
   onHead (statusCode: number, fields: string, statusText: string): void {
     if (!answered.hasSubscribers) return
-    answered.publish({ request: this.request, response: { statusCode, headers: buffers(fields), statusText } })
+    this.publish(answered, { response: { statusCode, headers: buffers(fields), statusText } })
   }
 
   onEnd (trailers: string): void {
     this.request.completed = true
-    if (ended.hasSubscribers) ended.publish({ request: this.request, trailers: buffers(trailers) })
+    if (ended.hasSubscribers) this.publish(ended, { trailers: buffers(trailers) })
   }
 
   onError (error: Error): void {
-    failed.publish({ request: this.request, error })
+    this.publish(failed, { error })
     this.request.aborted = true
   }
 }

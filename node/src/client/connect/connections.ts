@@ -1,7 +1,7 @@
 // Events of a dispatcher's connections: undici's events and diagnostics channels, and names to
 // resolve by a user's function.
 
-import { channel } from 'node:diagnostics_channel'
+import { channel, type Channel } from 'node:diagnostics_channel'
 import { EventEmitter } from 'node:events'
 import { isIP } from 'node:net'
 import { Connection, UNKNOWN, type ConnectionEvent } from './connection'
@@ -21,6 +21,9 @@ const opened = channel('undici:client:connected')
 const failed = channel('undici:client:connectError')
 const proxied = channel('undici:proxy:connected')
 
+/** Whether a channel of connections has a subscriber. */
+export function hasObservers (): boolean { return opening.hasSubscribers || opened.hasSubscribers || failed.hasSubscribers || proxied.hasSubscribers }
+
 /** The dispatcher of the connections. */
 export type OwningDispatcher = EventEmitter & { readonly origin: URL | null; readonly stats: { origins: { origin: string }[] } }
 
@@ -34,6 +37,7 @@ interface Of {
   readonly reason: Error | null
   readonly hasPools: boolean
   load: (url: URL) => Load
+  within: <R> (url: URL, work: () => R) => R
   settle: (load: Load) => void
   drain: (load: Load) => void
 }
@@ -167,7 +171,7 @@ export class Connections {
     switch (events.event) {
       case 'opening':
         this.holdForListeners(client)
-        if (opening.hasSubscribers) opening.publish(this.attemptOf(events, url))
+        if (opening.hasSubscribers) this.publish(opening, url, this.attemptOf(events, url))
         return
       case 'opened': return this.onOpened(events, url, client)
       case 'failed': return this.onFailed(events, url)
@@ -207,7 +211,7 @@ export class Connections {
     load.onOpened(connection, events.version)
     if (EVENTS.some(event => this.dispatcher.listenerCount(event) > 0)) listened.add(this)
     if (events.proxied && proxied.hasSubscribers) this.onTunnel(connection, url)
-    if (opened.hasSubscribers) opened.publish({ ...this.attemptOf(events, url), socket: events.stream ? streamsOf(this.bridge).streamOf(events.stream) ?? connection : connection })
+    if (opened.hasSubscribers) this.publish(opened, url, { ...this.attemptOf(events, url), socket: events.stream ? streamsOf(this.bridge).streamOf(events.stream) ?? connection : connection })
     this.emitGracefulEnds()
     this.emit('connect', url, this.targets(url, connection))
     this.of.settle(load)
@@ -223,7 +227,7 @@ export class Connections {
   private onTunnel (socket: Connection, url: URL): void {
     const { forwards, settings } = this.of.checked
     const connectParams = forwards && url.protocol === 'http:' ? null : tunnelParams(settings, url)
-    if (connectParams !== null) proxied.publish({ socket, connectParams })
+    if (connectParams !== null) this.publish(proxied, url, { socket, connectParams })
   }
 
   /** Not of agents behind a proxy: those of undici have none of these events. */
@@ -243,13 +247,13 @@ export class Connections {
   /** The failure of a connection to a port that there is none of: the engine makes no attempt. */
   refuse (url: URL, error: Error): void {
     const events: ConnectionEvent = { event: 'failed', origin: url.origin, serverName: null }
-    if (opening.hasSubscribers) opening.publish(this.attemptOf(events, url))
+    if (opening.hasSubscribers) this.publish(opening, url, this.attemptOf(events, url))
     this.failing(events, url, error)()
   }
 
   /** Tells the channel of an attempt that failed; what is returned tells the listeners. */
   private failing (events: ConnectionEvent, url: URL, error: Error): () => void {
-    if (failed.hasSubscribers) failed.publish({ ...this.attemptOf(events, url), error })
+    if (failed.hasSubscribers) this.publish(failed, url, { ...this.attemptOf(events, url), error })
     const connection = new Connection(events, undefined, url.protocol === 'https:')
     connection.destroyed = true
     const load = this.of.load(url)
@@ -348,6 +352,9 @@ export class Connections {
 
   /** An Agent has no connection to the origin any more, and no request. */
   forget (origin: string): void { this.places.delete(origin) }
+
+  /** In the async context of a request that waits for the connection, as with undici. */
+  private publish (to: Channel, url: URL, message: object): void { this.of.within(url, () => { to.publish(message) }) }
 
   /** The message of undici's channels about an attempt. */
   private attemptOf (events: ConnectionEvent, url: URL): { connectParams: object; connector: object } {

@@ -13,7 +13,8 @@ export class Load {
   isBusy = false
   /** Whether a check for 'drain' is scheduled. */
   isDue = false
-  /** The async context of the request that was started last, in which connectors run; null without a connector or a request. */
+  /** The async context of a request under way, the last with a connector, in which connectors and subscribers of connections run; null: there is none, or
+   * nothing needs it. */
   context: AsyncResource | null = null
   /** The connection that was opened, or failed to open, last: a target of 'drain'. */
   connection: Connection | null = null

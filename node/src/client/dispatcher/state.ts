@@ -3,7 +3,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { EventEmitter } from 'node:events'
 import type { Connection } from '../connect/connection'
-import { Connections, type OwningDispatcher } from '../connect/connections'
+import { Connections, hasObservers, type OwningDispatcher } from '../connect/connections'
 import { Dialer } from '../connect/dial'
 import type { Upload } from '../prepare/upload'
 import { ClientClosedError, ClientDestroyedError, MaxOriginsReachedError } from '../../errors'
@@ -170,7 +170,7 @@ export class State {
     return !isClient && (this.dispatcher.origin !== null || connections !== 1)
   }
 
-  /** Calls `work` in the async context of the last request to the origin. */
+  /** Calls `work` in the async context of a request to the origin, with a connector of the last. */
   within<R> (url: URL, work: () => R): R {
     const load = this.loads.get(url.origin)
     return load === undefined ? work() : load.within(work)
@@ -197,7 +197,7 @@ export class State {
     load.count++
     this.goesTo(exchange, target)
     if (this.targets.size > this.manyTargets) this.forgetUnused()
-    if (this.checked.connector !== null) load.context = new AsyncResource('TRUNKLINE_CONNECTOR', { requireManualDestroy: true })
+    if (this.checked.connector !== null || (load.context === null && hasObservers())) load.context = new AsyncResource('TRUNKLINE_CONNECTOR', { requireManualDestroy: true })
   }
 
   /** Counts a request that is to be sent there. */

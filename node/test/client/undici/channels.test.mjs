@@ -1,10 +1,12 @@
 // undici's diagnostics channels, over our dispatchers.
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { spawn } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { Readable, Writable } from 'node:stream'
 import test from 'node:test'
 import { request as undiciRequest } from 'undici7'
-import { Agent, installGlobal, request } from 'trunkline'
+import { Agent, Client, fetch, installGlobal, Pool, request } from 'trunkline'
 import { cert } from '../../support/certificates/certificate.mjs'
 import { viaNew, viaOld } from '../../support/clients/dispatch.mjs'
 import { h1, ways } from '../../support/servers/servers.mjs'
@@ -185,3 +187,63 @@ test('a request as the channels show it has the content type of its body, and no
   await dispatcher.close()
   await server.close()
 })
+
+const OF_REQUESTS = ['create', 'headers', 'trailers', 'error', 'bodySent', 'bodyChunkSent', 'bodyChunkReceived'].map(name => `undici:request:${name}`).concat('undici:client:sendHeaders')
+const OF_CONNECTIONS = ['beforeConnect', 'connected', 'connectError'].map(name => `undici:client:${name}`)
+const CALLS_OF_CONTEXTS = {
+  request: async (dispatcher, options) => { await (await dispatcher.request(options)).body.text() },
+  stream: (dispatcher, options) => dispatcher.stream(options, () => new Writable({ write (chunk, encoding, done) { done() } })),
+  dispatch: (dispatcher, options) => viaNew(dispatcher, options),
+  fetch: async (dispatcher, { origin, path, method, body }) => { await (await fetch(`${origin}${path}`, { dispatcher, method, body, duplex: 'half' })).text() }
+}
+const BODIES_OF_CONTEXTS = { GET: () => ({ method: 'GET' }), text: () => ({ method: 'POST', body: 'text' }), stream: () => ({ method: 'POST', body: Readable.from(['a', 'stream']) }) }
+
+for (const { name, serve, options } of ways) {
+  test(`subscribers have the async context of their request, and those of connections that of the request that waits for one, over ${name}`, async () => {
+    const contexts = new AsyncLocalStorage()
+    const server = await serve((request, response) => {
+      request.resume().on('end', () => {
+        response.write('half')
+        setImmediate(() => { if (request.url.endsWith('cut')) response.destroy(); else response.end(' and half') })
+      })
+    })
+    const seen = new Set()
+    const wrong = []
+    const ofRequest = ({ request: { path } }, channel) => {
+      seen.add(channel)
+      if (contexts.getStore() !== path) wrong.push([channel, path, contexts.getStore()])
+    }
+    const ofConnection = (message, channel) => {
+      seen.add(channel)
+      if (contexts.getStore() !== '/') wrong.push([channel, contexts.getStore()])
+    }
+    for (const channel of OF_REQUESTS) subscribe(channel, ofRequest)
+    /** One request that waits for its connection. */
+    const alone = async (dispatcher, origin) => {
+      for (const channel of OF_CONNECTIONS) subscribe(channel, ofConnection)
+      await contexts.run('/', async () => { await (await dispatcher.request({ origin, path: '/', method: 'GET' })).body.text() }).catch(() => {})
+      for (const channel of OF_CONNECTIONS) unsubscribe(channel, ofConnection)
+    }
+    for (const make of [() => new Client(server.url, options), () => new Pool(server.url, options), () => new Agent(options)]) {
+      const dispatcher = contexts.run('the maker', make)
+      await alone(dispatcher, server.url)
+      for (const [call, asks] of Object.entries(CALLS_OF_CONTEXTS)) {
+        for (const [kind, body] of Object.entries(BODIES_OF_CONTEXTS)) {
+          const ask = what => {
+            const path = `/${call}/${kind}/${what}`
+            return contexts.run(path, () => asks(dispatcher, { origin: server.url, path, ...body() })).catch(() => {})
+          }
+          await Promise.all(['one', 'another', 'cut'].map(ask))
+        }
+      }
+      await contexts.run('the end', () => dispatcher.close())
+    }
+    const agent = new Agent({ connect: { timeout: 1000 } })
+    await alone(agent, 'http://127.0.0.1:1')
+    await agent.close()
+    for (const channel of OF_REQUESTS) unsubscribe(channel, ofRequest)
+    assert.deepEqual(wrong, [])
+    assert.deepEqual([...seen].sort(), [...OF_REQUESTS, ...OF_CONNECTIONS].sort())
+    await server.close()
+  })
+}

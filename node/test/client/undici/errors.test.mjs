@@ -28,7 +28,7 @@ test('links of the page of errors lead to its sections', () => {
 })
 
 /** Names of the same form that are no codes of errors that a program gets. */
-const NO_CODES = new Set(['ERR_SSL_', 'ECDSA', 'ECDHE', 'EECDH', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EPERM', 'TRUNKLINE_BODY', 'TRUNKLINE_CONNECTOR', 'TRUNKLINE_ENGINE', 'TRUNKLINE_EXCHANGE', 'TRUNKLINE_POOL_WAITING', 'UND_ERR_HTTP_PARSER'])
+const NO_CODES = new Set(['ERR_SSL_', 'ECDSA', 'ECDHE', 'EECDH', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EPERM', 'TRUNKLINE_BODY', 'TRUNKLINE_CONNECTOR', 'TRUNKLINE_ENGINE', 'TRUNKLINE_EXCHANGE', 'TRUNKLINE_TRACE', 'TRUNKLINE_POOL_WAITING', 'UND_ERR_HTTP_PARSER'])
 
 test('every code of an error that the sources name has a place on the page, at the anchor that help leads to', () => {
   const folder = new URL('../../../src/', import.meta.url)
