@@ -189,6 +189,11 @@ function beAlso (server: net.Server, Class: Function): void {
   Object.setPrototypeOf(server, prototype)
 }
 
+/** Whether a listener is to be added: what is none is refused by `on` in the form of node:http, and passed over in that of node:http2. */
+function takesListener (isOfHttp: boolean, listener: Listener | undefined): listener is Listener {
+  return isOfHttp ? Boolean(listener) : typeof listener === 'function'
+}
+
 export class Http2Server extends serving(net.Server, http.Server) {
   constructor (options?: Http2ServerOptions, listener?: Listener) {
     const own = checked(options)
@@ -199,7 +204,7 @@ export class Http2Server extends serving(net.Server, http.Server) {
     if (isOfHttp) beAlso(this, http.Server)
     Object.assign(this, { compatServer: new CompatServer(this, compatServerOptions(own, ofHttp1), { http1, http2 }) })
     if (isOfHttp) setMembers(this, ofHttp1)
-    if (typeof listener === 'function') this.on('request', listener)
+    if (takesListener(isOfHttp, listener)) this.on('request', listener)
   }
 }
 
@@ -224,7 +229,7 @@ export class Http2SecureServer extends serving(tls.Server, https.Server) {
     if (own.requests === 'http') beAlso(this, https.Server)
     Object.assign(this, { compatServer: new CompatServer(this, compatServerOptions(own, http1), offer) })
     setMembers(this, http1)
-    if (typeof listener === 'function') this.on('request', listener)
+    if (takesListener(own.requests === 'http', listener)) this.on('request', listener)
   }
 
   override setSecureContext (options: tls.SecureContextOptions): void {
