@@ -178,6 +178,22 @@ describe('streams that are given to a server are served as by node:http2', () =>
   }
 })
 
+test('a TLS socket of the server itself that is reported as connection and as secureConnection, as by Bun, is served once', { timeout: 60_000 }, async t => {
+  const open = closing(t)
+  const server = ourHttp2.createSecureServer({ cert, key }, (request, response) => { response.end(request.url) })
+  const port = await front(tls.createServer({ cert, key, ALPNProtocols: ['h2'] }, socket => {
+    socket.server = server
+    server.emit('connection', socket)
+    server.emit('secureConnection', socket)
+  }), open)
+  const session = nodeHttp2.connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false })
+  open.push(() => session.destroy())
+  const stream = session.request({ ':path': '/once' })
+  let text = ''
+  for await (const chunk of stream.setEncoding('utf8')) text += chunk
+  assert.equal(text, '/once')
+})
+
 test('HTTP/1.1 is served on a TLS socket that is given, where the server allows it', async t => {
   for (const alpn of [['http/1.1'], null]) {
     const open = closing(t)

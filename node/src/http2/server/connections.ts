@@ -39,6 +39,13 @@ const MISSING_ALPN = [
 /** nghttp2's number, without the sign, for a client that begins with another protocol. */
 const BAD_CLIENT_MAGIC = 903
 
+/** Whether it is a connection of the server itself under TLS. Bun accepts connections in the place of this package, and emits each as `connection` too,
+ * in front of `secureConnection`. */
+function isOwnSecured (stream: unknown, server: OwnServer): boolean {
+  const of = stream as { encrypted?: boolean; server?: unknown } | null | undefined
+  return of?.encrypted === true && of.server === server
+}
+
 /** From this line on `maxConnections` of 0 is a bound, and not none. */
 const boundsAtNone = nodeLine >= 22
 const isBound = (most: number | undefined): most is number => boundsAtNone ? most != null : Boolean(most)
@@ -66,7 +73,7 @@ export class ServerConnections {
   ) {
     this.given = new AdoptedStream(detached, (listener, stream, error) => { this.onFailedEarly(listener, stream, error) })
     const take = (isSecured: boolean) => (stream: unknown): void => {
-      if (stream === this.announced) return
+      if (stream === this.announced || (!isSecured && isOwnSecured(stream, server))) return
       this.given.take(stream, isSecured)
       // Listeners find the server by it, as with node:http.
       if (options.requests === 'http' && isSecured === (offer.isSecure === true)) (stream as { server?: OwnServer }).server = server
