@@ -4,6 +4,7 @@
 import http from 'node:http'
 import { apart } from '../../../channel/ring'
 import { HttpVersion, ResponseFlag } from '../../../channel/codes'
+import { AHEAD_BYTES_MAX } from '../../../server/ahead'
 import { checkLength } from '../../../server/exchange'
 import type { Exchange, ServerExchangeCallbacks } from '../../../server/exchange'
 import { asked } from '../../callbacks/asked'
@@ -212,6 +213,12 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
     else drains()
   }
 
+  /** A large answer that is given whole has left when its exchange ends, and that may wait for the rest of a request that is discarded behind the
+   * answer. In pieces, it has left when they have. */
+  private get isBeforeReading (): boolean {
+    return this.exchange.hasBody && !this.exchange.received && this.kept > AHEAD_BYTES_MAX
+  }
+
   finish (): void {
     if (this.isFinished) return
     if (this.socket.destroyed) {
@@ -219,7 +226,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
       return this.lose()
     }
     const trailers = this.response._trailer ? fieldsOf(`\r\n${this.response._trailer}`, this.exchange.version < HttpVersion.Http2) : ''
-    if (this.head !== null && trailers === '') {
+    if (this.head !== null && trailers === '' && !this.isBeforeReading) {
       const { status, text, reason } = this.head
       this.head = null
       const { pieces } = this
