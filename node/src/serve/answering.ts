@@ -222,11 +222,12 @@ export class Answering {
     const { exchange } = incoming
     const keepsLength = body === null && (exchange.isHead || status === NO_CONTENT || status === NOT_MODIFIED)
     if (keepsLength) lengthIn(fields)
-    const isQuiet = incoming.giveUp()
-    if (!isQuiet) this.leaveRest(incoming)
     // The server learns when a client has taken a long one.
-    const reportsEnd = !isQuiet || (body !== null && body.length > AHEAD_BYTES_MAX)
-    exchange.answer(status, keepsLength ? fields : withoutLength(fields), body, reportsEnd ? 0 : ResponseFlag.Quiet, reason)
+    const isLong = body !== null && body.length > AHEAD_BYTES_MAX
+    const isQuiet = incoming.giveUp() && !isLong
+    // The engine discards the rest of a request itself where nothing else is to be learned of it.
+    if (!isQuiet) this.leaveRest(incoming)
+    exchange.answer(status, keepsLength ? fields : withoutLength(fields), body, isQuiet ? ResponseFlag.Quiet : 0, reason)
   }
 
   /** The answer is given: a body without a reader is declined, in front of a head that can say over HTTP/1.1 that the connection closes. Otherwise its client, and on HTTP/1.1 a
@@ -234,11 +235,12 @@ export class Answering {
    * read, for as long as bytes of it come or are read. */
   private leaveRest (incoming: Incoming): void {
     const { exchange } = incoming
-    if (!exchange.hasBody || exchange.received) return
+    if (!exchange.hasBody) return
     if (!incoming.isReading) {
       incoming.giveUp()
-      return exchange.decline()
+      return exchange.received ? incoming.release() : exchange.decline()
     }
+    if (exchange.received) return
     if (!incoming.isOnlyShown) return this.idle.watchRest(incoming)
     setTimeout(() => {
       if (incoming.isOnlyShown) exchange.decline()

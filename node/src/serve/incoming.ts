@@ -63,6 +63,8 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   /** Answers in the place of a file that is not there. */
   onFileMissing: (() => void) | null = null
   private taken = 0
+  /** The peer has the credit for what is held in `chunks`, behind which nothing comes. */
+  private isReleased = false
   private behind: string | null = null
   private awaited: Awaited | null = null
 
@@ -134,7 +136,7 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
       const chunk = this.chunks?.shift()
       if (chunk !== undefined) {
         this.onTaken?.()
-        this.exchange.take(chunk.length)
+        if (!this.isReleased) this.exchange.take(chunk.length)
         return chunk
       }
       if (this.isWhole) return null
@@ -152,8 +154,16 @@ export class Incoming implements ServerExchangeCallbacks, RequestParts, ByteSour
   /** Discards the rest of the body. Behind the answer nothing of it is wanted any more; before it `leaveRest` declines it. */
   cancel (): void {
     this.isWhole = this.isCancelled = true
-    for (const chunk of this.chunks?.takeAll() ?? []) this.exchange.take(chunk.length)
+    this.release()
+    this.chunks?.takeAll()
     if (this.exchange.done) this.exchange.decline()
+  }
+
+  /** Gives back the room of what came and was not read, which can still be. */
+  release (): void {
+    if (this.isReleased || this.chunks === null) return
+    this.isReleased = true
+    for (const { length } of this.chunks) this.exchange.take(length)
   }
 
   /** The trailers, when all of the request has come. */

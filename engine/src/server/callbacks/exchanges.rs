@@ -405,6 +405,8 @@ impl<A: Callbacks> CallbackExchanges<A> {
             // Returns the unread bytes to the connection's window, because the body has no reader
             // any more.
             turn.machine.consume(turn.now, stream, entry.unread);
+            // A pause until some are taken is over, too.
+            self.taken.notify_waiters();
         }
         turn.count_end(entry.began);
         turn.machine.handler_done(turn.now, stream);

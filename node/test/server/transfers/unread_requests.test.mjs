@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import test from 'node:test'
-import { Agent, createSecureServer } from 'trunkline'
+import { Agent, createSecureServer, Response, serve } from 'trunkline'
 import { cert, key } from '../../support/certificates/certificate.mjs'
 
 const VERSIONS = { 'HTTP/1.1': { allowH2: false }, 'HTTP/2': { allowH2: true }, 'HTTP/3': { http3: 'only' } }
@@ -46,5 +46,40 @@ for (const requests of ['http2', 'http']) {
         await Promise.all(finished)
       })
     }
+  }
+}
+
+/** More than the window of a connection begins with, at 64 KiB that a server takes of each. */
+const UNREAD = 40
+const GIVEN = {
+  whole: bytes => new Response(Buffer.alloc(bytes, 'x')),
+  'by a stream': bytes => new Response(new ReadableStream({ start (controller) { controller.enqueue(new Uint8Array(bytes)); controller.close() } }))
+}
+
+for (const [version, options] of Object.entries(VERSIONS)) {
+  for (const [way, give] of Object.entries(GIVEN)) {
+    test(`requests to serve over ${version} that are answered ${way} and not read hold no room of their connection`, { timeout: 60_000 }, async t => {
+      const server = serve({
+        port: 0,
+        http3: true,
+        tls: { cert, key },
+        async fetch (request) {
+          if (new URL(request.url).pathname === '/read') return new Response(String((await request.arrayBuffer()).byteLength))
+          return give(ANSWER_BYTES[1])
+        }
+      })
+      const agent = new Agent({ connect: { ca: cert }, ...options })
+      t.after(async () => {
+        await agent.destroy()
+        await server.stop(true)
+      })
+      const ask = async (path, length) => {
+        const { body } = await agent.request({ origin: `https://localhost:${server.port}`, path, method: 'POST', body: Buffer.alloc(length) })
+        return await text(body)
+      }
+      const answers = await Promise.all(Array.from({ length: UNREAD }, () => ask('/', BODY_BYTES[1])))
+      assert.deepEqual(answers.map(answer => answer.length), new Array(UNREAD).fill(ANSWER_BYTES[1]))
+      assert.equal(await ask('/read', BODY_BYTES[2]), String(BODY_BYTES[2]))
+    })
   }
 }
