@@ -1,9 +1,7 @@
 // Dispatchers in use while the program sets and deletes the variable by which nothing is verified.
-import { once } from 'node:events'
-import https from 'node:https'
-import net from 'node:net'
 import { Agent, Client, EnvHttpProxyAgent, fetch, Pool, ProxyAgent } from 'trunkline'
-import { cert, key } from '../../support/certificates/certificate.mjs'
+import { cert } from '../../support/certificates/certificate.mjs'
+import { proxy } from '../../support/servers/proxy.mjs'
 import { h1s, h2 } from '../../support/servers/servers.mjs'
 
 process.removeAllListeners('warning')
@@ -21,17 +19,7 @@ const answer = (request, response) => {
   }
 }
 const servers = { h1: await h1s(answer), h2: await h2(answer) }
-const proxy = https.createServer({ cert, key }).on('connect', (request, socket, head) => {
-  const under = net.connect(new URL(`http://${request.url}`).port, '127.0.0.1', () => {
-    socket.write('HTTP/1.1 200 OK\r\n\r\n')
-    under.write(head)
-    under.pipe(socket).pipe(under)
-  })
-  for (const end of [under, socket]) end.on('error', () => {})
-})
-proxy.listen(0, '127.0.0.1')
-await once(proxy, 'listening')
-const uri = `https://localhost:${proxy.address().port}`
+const { url: uri } = await proxy({ secure: true })
 
 const kinds = {
   Agent: () => new Agent(),

@@ -1,9 +1,6 @@
 // Dispatchers that are made before the program sets or deletes the variable by which nothing is verified; then the warnings.
-import { once } from 'node:events'
-import https from 'node:https'
-import net from 'node:net'
 import { Agent, Client, EnvHttpProxyAgent, Pool, ProxyAgent } from 'trunkline'
-import { cert, key } from '../../support/certificates/certificate.mjs'
+import { proxy } from '../../support/servers/proxy.mjs'
 import { h1s } from '../../support/servers/servers.mjs'
 
 const warnings = []
@@ -11,17 +8,7 @@ process.removeAllListeners('warning')
 process.on('warning', warning => { warnings.push(warning.message) })
 
 const secure = await h1s((request, response) => { response.end() })
-const proxy = https.createServer({ cert, key }).on('connect', (request, socket, head) => {
-  const under = net.connect(new URL(`http://${request.url}`).port, '127.0.0.1', () => {
-    socket.write('HTTP/1.1 200 OK\r\n\r\n')
-    under.write(head)
-    under.pipe(socket).pipe(under)
-  })
-  for (const end of [under, socket]) end.on('error', () => {})
-})
-proxy.listen(0, '127.0.0.1')
-await once(proxy, 'listening')
-const uri = `https://localhost:${proxy.address().port}`
+const { url: uri } = await proxy({ secure: true })
 
 const made = () => ({
   Agent: new Agent(),

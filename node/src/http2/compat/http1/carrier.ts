@@ -215,7 +215,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
 
   /** A large answer that is given whole has left when its exchange ends, and that may wait for the rest of a request that is discarded behind the
    * answer. In pieces, it has left when they have. */
-  private get isBeforeReading (): boolean {
+  private get goesInPieces (): boolean {
     return this.exchange.hasBody && !this.exchange.received && this.kept > AHEAD_BYTES_MAX
   }
 
@@ -226,7 +226,7 @@ export class ResponseCarrier implements ServerExchangeCallbacks, WrittenPieces {
       return this.lose()
     }
     const trailers = this.response._trailer ? fieldsOf(`\r\n${this.response._trailer}`, this.exchange.version < HttpVersion.Http2) : ''
-    if (this.head !== null && trailers === '' && !this.isBeforeReading) {
+    if (this.head !== null && trailers === '' && !this.goesInPieces) {
       const { status, text, reason } = this.head
       this.head = null
       const { pieces } = this
