@@ -93,6 +93,13 @@ fn a_whole_exchange_lasts_until_its_body_is_taken_and_stays_whole_when_its_conne
 
 #[test]
 fn bodies_of_answered_requests_that_are_not_read_hold_an_http1_connection_back() {
+    for declines in [false, true] {
+        hold_back_until_one_is_given_back(declines);
+    }
+}
+
+/// `declines`: the body of the first one is declined, and not taken.
+fn hold_back_until_one_is_given_back(declines: bool) {
     const BODY_BYTES: usize = 100_000;
     let server = TestServer::new(|commands, handle, _| {
         commands.answer(Instant::now(), handle, sends(whole("early")));
@@ -120,10 +127,12 @@ fn bodies_of_answered_requests_that_are_not_read_hold_an_http1_connection_back()
     }
     assert_eq!(requests, 3);
     peer.sends("GET /next HTTP/1.1\r\nhost: a\r\n\r\n");
-    server.does(|_, connections_open| {
-        connections_open[0]
-            .0
-            .take(connections_open[0].1, BODY_BYTES)
+    server.does(move |_, connections_open| {
+        let (commands, handle) = &connections_open[0];
+        match declines {
+            false => commands.take(*handle, BODY_BYTES),
+            true => commands.decline(*handle),
+        }
     });
     assert_eq!(server.receives(), Recorded::Ended(Ended::Whole));
     assert_eq!(server.receives(), Recorded::Requested("/next".into(), true));
