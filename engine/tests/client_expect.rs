@@ -9,8 +9,10 @@ use http::Response;
 use http_body_util::BodyExt;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
 use trunkline::client::{Client, ClientTimeouts, Protocols};
 use trunkline::{Body, ErrorKind};
 use trunkline_core::error::H2Code;
@@ -80,6 +82,65 @@ fn on_http_1_1_a_body_waits_for_the_100() {
         });
         let client = client(Protocols::H1Only, FOR_EVER);
         assert_eq!(post(&client, &url).await.unwrap().status(), 204);
+        finished(peer).await;
+    });
+}
+
+/// Sends a request whose body waits for the 100, and turns out to be empty between `received` of its head and `ended`.
+async fn post_empty(
+    client: &Client,
+    url: &str,
+    received: oneshot::Receiver<()>,
+    ended: mpsc::Sender<()>,
+) -> u16 {
+    let (sender, body) = Body::channel();
+    let request = client.post(url).header("expect", "100-continue").body(body);
+    let ends = async {
+        received.await.unwrap();
+        sender.finish();
+        ended.send(()).unwrap();
+    };
+    let (response, ()) = tokio::join!(request.send(), ends);
+    response.unwrap().status().as_u16()
+}
+
+#[test]
+fn on_http_2_a_body_that_turns_out_to_be_empty_while_it_waits_is_ended() {
+    run(async {
+        let (received, is_received) = oneshot::channel();
+        let (ended, is_ended) = mpsc::channel();
+        let (url, peer) = frames::scripted(move |mut peer| {
+            let stream = peer.receives_request();
+            received.send(()).unwrap();
+            is_ended.recv().unwrap();
+            peer.invites(stream);
+            assert_eq!(peer.receives_data(), b"");
+            peer.answers(stream);
+        });
+        let client = client(Protocols::H2Only, FOR_EVER);
+        let status = post_empty(&client, &url, is_received, ended).await;
+        assert_eq!(status, 200);
+        finished(peer).await;
+    });
+}
+
+#[test]
+fn on_http_1_1_a_body_that_turns_out_to_be_empty_while_it_waits_is_ended() {
+    run(async {
+        let (received, is_received) = oneshot::channel();
+        let (ended, is_ended) = mpsc::channel();
+        let (url, peer) = h1_peer(move |mut socket| {
+            receives_until(&mut socket, "\r\n\r\n");
+            received.send(()).unwrap();
+            is_ended.recv().unwrap();
+            socket.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").unwrap();
+            receives_until(&mut socket, "0\r\n\r\n");
+            let answer = b"HTTP/1.1 204 No Content\r\n\r\n";
+            socket.write_all(answer).unwrap();
+        });
+        let client = client(Protocols::H1Only, FOR_EVER);
+        let status = post_empty(&client, &url, is_received, ended).await;
+        assert_eq!(status, 204);
         finished(peer).await;
     });
 }

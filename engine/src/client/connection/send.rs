@@ -141,6 +141,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         entry.progress_at = now;
         match at_once {
             Some(bytes) => self.send_whole(now, slot, bytes),
+            // The head went out with a body to come, which turned out to be empty while it waited.
+            None if upload == Upload::Done => self.send_whole(now, slot, Bytes::new()),
             None => self.pump(now, slot),
         }
     }
