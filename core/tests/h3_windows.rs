@@ -72,6 +72,22 @@ fn a_fixed_window_stays() {
 }
 
 #[test]
+fn what_the_transport_grants_of_a_fixed_window_is_counted_and_its_deadline_passes() {
+    let config = Config::default().with_windows(Windows::fixed(MIB, 4 * MIB));
+    let mut rig = uploading(config);
+    // The last grant holds less than an eighth of the window back.
+    for bytes in [5 * MIB, 1000] {
+        uploads(&mut rig, 0, bytes as usize);
+    }
+    let read = rig.conn.receive_window(None).expect("of the connection");
+    assert_eq!(read.used, u64::from(5 * MIB) + 1000);
+    assert_eq!(read.granted, u64::from(9 * MIB));
+    rig.waits(Duration::from_secs(6));
+    let read = rig.conn.receive_window(None).expect("of the connection");
+    assert_eq!(read.granted, u64::from(9 * MIB) + 1000);
+}
+
+#[test]
 fn a_window_that_rests_gives_back_what_it_borrowed_and_the_next_request_begins_with_what_it_needed()
 {
     let budget_share = BudgetShare::new(64 << 20);

@@ -83,25 +83,24 @@ impl Conn {
         }
     }
 
-    /// Lets the window grow or lapse, and sets it in the transport.
+    /// Lets the window grow or lapse, and sets it in the transport. One of a fixed size does neither; what the transport grants of it is
+    /// counted all the same.
     pub(in crate::h3) fn grant(&mut self, now: Instant) {
-        if self.session.config().windows.auto {
-            let is_client = self.session.side() == Side::Client;
-            if is_client && self.slow.is_slow(now) {
-                self.credit.rest();
-            }
-            // A reader that the peer waits for takes as fast as it can, whatever the window is.
-            let rtt = self
-                .session
-                .round_trip()
-                .filter(|_| !is_client || self.slow.has_drained());
-            let granted = self
-                .credit
-                .grant(now, rtt, false, self.session.receive_budget());
-            if granted.is_some() {
-                self.slow.note_granted();
-                self.session.path_mut().note(now, self.credit.demand());
-            }
+        let is_client = self.session.side() == Side::Client;
+        if is_client && self.slow.is_slow(now) {
+            self.credit.rest();
+        }
+        // A reader that the peer waits for takes as fast as it can, whatever the window is.
+        let rtt = self
+            .session
+            .round_trip()
+            .filter(|_| !is_client || self.slow.has_drained());
+        let granted = self
+            .credit
+            .grant(now, rtt, false, self.session.receive_budget());
+        if granted.is_some() {
+            self.slow.note_granted();
+            self.session.path_mut().note(now, self.credit.demand());
         }
         self.report_window();
         if let Some(at) = self.credit.next_deadline().filter(|_| !self.closed) {
