@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import nodeHttp2 from 'node:http2'
+import { text } from 'node:stream/consumers'
 import test from 'node:test'
 import ours from 'trunkline/http2'
 import { DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS, frame, numbers } from '../support/servers/h2_frames.mjs'
@@ -53,6 +54,19 @@ for (const [name, http2] of Object.entries(MODULES)) {
     send(head(1), reset(1))
     await once(request, 'response')
     assert.equal(await firstOf(request, 'error', 'close'), 'ERR_HTTP2_STREAM_ERROR')
+  })
+
+  test(`${name}: trailers that come too late for a server which has answered and reset the stream without an error do not fail it`, async t => {
+    const { session, send } = await connected(t, http2)
+    await once(session, 'localSettings')
+    const request = session.request({ ':method': 'POST' }, { waitForTrailers: true })
+    const errors = []
+    request.on('error', error => { errors.push(error.code) }).end('a body')
+    await once(request, 'wantTrailers')
+    request.once('response', () => { request.sendTrailers({ 'x-late': 'yes' }) })
+    send(head(1), frame(DATA, END_STREAM, 1, Buffer.from('whole')), frame(RST_STREAM, 0, 1, numbers(0)))
+    const [answer] = await Promise.all([text(request).catch(() => 'cut'), new Promise(resolve => { request.once('close', resolve) })])
+    assert.deepEqual([answer, errors, request.rstCode], ['whole', [], 0])
   })
 
   test(`${name}: what has waited for a response listens to the error of a GOAWAY right behind it`, async t => {

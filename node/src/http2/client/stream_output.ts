@@ -203,7 +203,11 @@ export abstract class StreamOutput extends Duplex {
     if (this.destroyed || owner?.$machine === undefined) return
     this.$waitsForTrailers = false
     if (owner.$exceedsBlock(text)) return owner.$failTrailers(this)
-    if (!owner.$machine.finish(streamId!, text)) return void this.destroy(streamError(ErrorCode.Internal))
+    if (!owner.$machine.finish(streamId!, text)) {
+      // A server that has answered may have ended the stream meanwhile (RFC 9113 section 8.1): its reset is reported apart.
+      if (owner.$machine.holds(streamId!)) this.destroy(streamError(ErrorCode.Internal))
+      return
+    }
     owner.$plan()
     this.$ended()
     this.$maybeDestroy()
