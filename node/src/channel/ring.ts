@@ -329,7 +329,7 @@ export class Bridge extends Submissions {
 function phraseOf (bytes: string): string { return /[\x80-\xff]/.test(bytes) ? Buffer.from(bytes, 'latin1').toString() : bytes }
 
 /** Calls in the next turn, outside of any domain: one that an exception has left is entered until the exception is reported. */
-export function inNextTurn (call: () => void): void {
+function inNextTurn (call: () => void): void {
   const of = process as { domain?: unknown }
   const { domain } = of
   if (domain == null) return void setImmediate(call)

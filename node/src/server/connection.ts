@@ -88,6 +88,8 @@ export class Connection<L extends Taking = Taking> {
   readonly scope: AsyncResource
   /** Bytes that came behind its next request, which asks to leave HTTP/1.1. */
   upgradeHead: Buffer | undefined
+  /** It takes no more requests. */
+  isShutDown = false
   private early: (() => void)[] = []
   private printed: string[] | undefined
   private last: readonly [number, number] | undefined
@@ -151,7 +153,10 @@ export class Connection<L extends Taking = Taking> {
   }
 
   /** Takes no more requests, and ends when those that are open have (GOAWAY; `connection: close`). */
-  shutDown (): void { if (!this.closed && !this.waits(() => { this.shutDown() })) this.bridge.shutDown(this.number) }
+  shutDown (): void {
+    this.isShutDown = true
+    if (!this.closed && !this.waits(() => { this.shutDown() })) this.bridge.shutDown(this.number)
+  }
   /** Sends a control frame. False: the connection is closed, or is none of HTTP/2. */
   control (frame: ControlFrame, bytes: Uint8Array = NOTHING, first = 0, second = 0): boolean {
     if (this.closed || this.version !== HttpVersion.Http2) return false

@@ -8,7 +8,7 @@ import { Fifo } from '../fifo'
 import { AHEAD_BYTES_MAX } from './ahead'
 import type { Connection } from './connection'
 import { within } from './scope'
-import { nextTick } from '../timers'
+import { nextTick, setImmediate } from '../timers'
 
 const HEAD = 'HEAD'
 
@@ -261,6 +261,8 @@ export class Exchange {
   ended (code: number, byPeer: boolean, timelineId = 0): void {
     this.over(code)
     this.timelineId = timelineId
+    // A failure of its connection came before, and is reported in the turn in which the owner of a late one learns of it.
+    if (code !== 0 && this.isLate) return this.report(callbacks => { setImmediate(() => { callbacks.$onClosed(code, byPeer) }) })
     this.report(callbacks => { callbacks.$onClosed(code, byPeer) })
   }
 

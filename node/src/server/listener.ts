@@ -218,7 +218,7 @@ export class Listener {
 
   /** Ends the connections that have no exchange; returns how many. */
   closeIdle (): number {
-    const idle = [...this.connections].filter(({ open }) => open === 0)
+    const idle = [...this.connections].filter(({ open, isShutDown }) => open === 0 && !isShutDown)
     for (const connection of idle) connection.shutDown()
     return idle.length
   }

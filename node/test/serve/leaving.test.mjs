@@ -43,10 +43,11 @@ test('a stream that rests is cancelled once its client has ended its side, whate
   })
   const socket = client(t, server.port, get('/'))
   await once(socket, 'data')
+  const closed = once(socket, 'close')
   socket.end()
   socket.resume()
   assert.equal(await cancelled, 'cancelled')
-  await once(socket, 'close')
+  await closed
 })
 
 test('a client that has ended its side behind its request gets an answer that comes later, and a stream that goes on', async t => {

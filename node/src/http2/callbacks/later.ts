@@ -1,31 +1,11 @@
-// Defers callbacks to the next turn of the loop, all of one turn together, each in the async context in which it was deferred.
+// Defers callbacks to the next turn of the loop, each in the async context in which it was deferred.
 
-import { AsyncResource } from 'node:async_hooks'
-import { inNextTurn } from '../../channel/ring'
 import type { Connection } from '../../server/connection'
 import { setImmediate } from '../../timers'
 
-let calls: { call: () => void; scope: AsyncResource }[] = []
-function report (): void {
-  const now = calls
-  calls = []
-  for (const [at, { call, scope }] of now.entries()) {
-    try {
-      scope.runInAsyncScope(call)
-    } catch (error) {
-      // The others come in a turn of their own, behind the exception.
-      const rest = now.slice(at + 1)
-      if (rest.length > 0 && calls.length === 0) inNextTurn(report)
-      calls = [...rest, ...calls]
-      throw error
-    }
-  }
-}
-
-/** Calls in the next turn. */
-export function later (call: () => void): void {
-  if (calls.push({ call, scope: new AsyncResource('TRUNKLINELATER') }) === 1) setImmediate(report)
-}
+/** Calls in the next turn. Each call has the ticks of the one before it behind it, as two callbacks of node's sockets have: what one gives a
+ * reader, the end of a body among it, is with it before another call ends its stream. */
+export function later (call: () => void): void { setImmediate(call) }
 
 /** Calls in the turn behind the next. */
 export function afterNextTurn (call: () => void): void { later(() => { later(call) }) }
