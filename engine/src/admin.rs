@@ -53,6 +53,7 @@ pub(crate) struct Action {
 /// The page of one server or client, and its settings. It is read at `/`, as JSON at `/state.json`, as server-sent events
 /// once a second at `/events`; `/timelines/ID` has the timeline of a failed request of a client, `/metrics` the counts; `/healthz` and
 /// `/readyz` are for load balancers.
+#[must_use]
 pub struct Admin {
     source: PageSubject,
     token: Option<String>,
@@ -97,7 +98,6 @@ impl Admin {
         Ok(self)
     }
     /// Adds a button with the text `label`, which sends `POST /actions/NAME`. `run` must not block.
-    #[must_use]
     pub fn action(
         mut self,
         name: &'static str,
@@ -115,7 +115,6 @@ impl Admin {
     }
     /// Adds a button as [`action`](Self::action) does, for one value of a setting: the page shows whether it is the one in force, which
     /// `is_chosen` says. The level of a log is such a setting.
-    #[must_use]
     pub fn choice(
         mut self,
         name: &'static str,
@@ -132,7 +131,6 @@ impl Admin {
         self
     }
     /// Whether new requests are welcome, which `/readyz` says. Default: until a drain begins.
-    #[must_use]
     pub fn ready_while(mut self, is_ready: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.is_ready = Some(Box::new(is_ready));
         self

@@ -268,7 +268,6 @@ impl Error {
         Self::new(ErrorKind::Violation(violation), fault, retry)
     }
     /// The peer has refused us by this alert of TLS, behind a handshake that was done on our side.
-    #[must_use]
     pub(crate) fn with_tls_refusal(mut self, number: u8, name: &str) -> Self {
         self.kind = ErrorKind::Tls;
         self.fault = Fault::Peer;
@@ -282,19 +281,16 @@ impl Error {
         ))
     }
     /// Says it in other words than the kind's.
-    #[must_use]
     pub(crate) fn with_text(mut self, text: impl Into<String>) -> Self {
         self.text = Some(text.into().into_boxed_str());
         self
     }
     /// Adds to what it says.
-    #[must_use]
     pub(crate) fn with_note(self, note: &str) -> Self {
         let text = format!("{self}{note}");
         self.with_text(text)
     }
     /// A copy of the error for another request that the same failure ended.
-    #[must_use]
     pub(crate) fn again(&self) -> Self {
         Self {
             timed_out: self.timed_out,
@@ -308,7 +304,6 @@ impl Error {
         }
     }
     /// Notes that nothing of the request was written to the connection that ended.
-    #[must_use]
     pub(crate) fn with_nothing_written(mut self) -> Self {
         if self.retry == Retry::OnlyIfIdempotent {
             self.retry = Retry::Safe;
@@ -316,7 +311,6 @@ impl Error {
         self
     }
     /// The request was on a connection before, and a peer may have processed it there.
-    #[must_use]
     pub(crate) fn with_processing_possible(mut self) -> Self {
         if self.retry == Retry::Safe {
             self.retry = Retry::OnlyIfIdempotent;
@@ -324,7 +318,6 @@ impl Error {
         self
     }
     /// Names the cause.
-    #[must_use]
     pub(crate) fn with_source(
         mut self,
         source: impl Into<Box<dyn error::Error + Send + Sync>>,
@@ -338,7 +331,6 @@ impl Error {
         self.source.take()
     }
     /// Names a cause that others have too.
-    #[must_use]
     pub(crate) fn with_shared_source(
         mut self,
         source: Arc<dyn error::Error + Send + Sync>,
@@ -347,73 +339,61 @@ impl Error {
         self
     }
     /// How often a client had put the request on a connection.
-    #[must_use]
     pub(crate) fn with_tries(mut self, tries: u32) -> Self {
         self.tries = tries;
         self
     }
     /// On which connections the request was, and how it ended there.
-    #[must_use]
     pub(crate) fn with_attempts(mut self, attempts: Vec<Attempted>) -> Self {
         self.attempts = attempts;
         self
     }
     /// Notes the number by which its timeline is kept.
-    #[must_use]
     pub(crate) fn with_timeline_id(mut self, id: u64) -> Self {
         self.timeline_id = NonZeroU64::new(id);
         self
     }
     /// Names the request and how long it took.
-    #[must_use]
     pub(crate) fn with_history(mut self, history: History) -> Self {
         self.history = Some(Box::new(history));
         self
     }
     /// Whether the request, or a part of it, was ever given to a connection.
-    #[must_use]
     pub(crate) fn with_was_sent(mut self, was_sent: bool) -> Self {
         self.was_sent = was_sent;
         self
     }
     /// A deadline is why no connection was had.
-    #[must_use]
     pub(crate) fn with_timed_out(mut self) -> Self {
         self.timed_out = true;
         self
     }
     /// The cause is that we refused the peer's certificate.
-    #[must_use]
     pub(crate) fn with_refused_certificate(mut self, is_refused: bool) -> Self {
         self.refuses_certificate = is_refused;
         self
     }
     /// Adds why the request waited when it failed.
-    #[must_use]
     pub(crate) fn with_wait_reason(mut self, reason: WaitReason) -> Self {
         self.wait_reason = Some(reason);
         self
     }
     /// Says why the proxy gave no connection.
-    #[must_use]
     pub(crate) fn with_proxy_refusal(mut self, refusal: ProxyRefusal) -> Self {
         self.proxy = Some(refusal);
         self
     }
     /// Names the address that could not be connected to.
-    #[must_use]
     pub(crate) fn with_address(mut self, address: SocketAddr) -> Self {
         self.address = Some(Box::new(address));
         self
     }
     /// Names the URL whose request failed.
-    #[must_use]
     pub(crate) fn with_url(mut self, url: &Uri) -> Self {
         self.url = Some(Box::new(url.clone()));
         self
     }
     /// Names it where it is known.
-    #[must_use]
     pub(crate) fn with_url_of(self, url: Option<&Uri>) -> Self {
         match url {
             Some(url) => self.with_url(url),

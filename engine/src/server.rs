@@ -90,6 +90,7 @@ use worker::quic::{Quic, QuicSetup};
 /// # }
 /// ```
 #[derive(Debug)]
+#[must_use]
 pub struct Server<P = Port> {
     target: P,
     tls: Option<Tls>,
@@ -114,14 +115,12 @@ impl<P> Server<P> {
         }
     }
     /// Serves under TLS.
-    #[must_use]
     pub fn tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
         self
     }
     /// How many threads serve: on a port each with its own listener, else they share one. Default 0:
     /// one per processor.
-    #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = match workers {
             0 => processors(),
@@ -131,7 +130,6 @@ impl<P> Server<P> {
     }
     /// Calls `log` when an exchange is over, answered or not, on the thread that served it: it must
     /// not block. Not with [`BoundServer::serve_callbacks`], which refuses it. Default: no log.
-    #[must_use]
     pub fn access_log(mut self, log: impl Fn(&Access<'_>) + Send + Sync + 'static) -> Self {
         self.info_policy.log = Some(AccessLog::new(log));
         self
@@ -139,7 +137,6 @@ impl<P> Server<P> {
     /// Calls `log` when the TLS or QUIC handshake of a client fails, on the thread that served it: it
     /// must not block. No access log has a line for such a client, because it has sent no request. An
     /// server with callbacks has [`Callbacks::handshake_failed`] over TCP beside it. Default: none.
-    #[must_use]
     pub fn handshake_log(
         mut self,
         log: impl Fn(&FailedHandshake<'_>) + Send + Sync + 'static,
@@ -152,7 +149,6 @@ impl<P> Server<P> {
     /// broken off. Takes the place of [`access_log`](Self::access_log) and
     /// [`handshake_log`](Self::handshake_log).
     #[cfg(feature = "tracing")]
-    #[must_use]
     pub fn traced(self) -> Self {
         self.access_log(observe::trace::access)
             .handshake_log(observe::trace::failed_handshake)
@@ -163,7 +159,6 @@ impl<P> Server<P> {
     /// [`Timeouts::handshake`](crate::Timeouts::handshake) for it. Connections from all other addresses have none, and one
     /// that they send all the same is no HTTP. On a Unix socket every connection begins with one. Not for HTTP/3.
     /// Default: none.
-    #[must_use]
     pub fn proxy_protocol(mut self, from: TrustedPeers) -> Self {
         self.info_policy.proxies = Some(from);
         self
@@ -171,14 +166,12 @@ impl<P> Server<P> {
     /// Requests on connections from these peers, proxies, state their client in fields: it is a [`ForwardedClient`] among their
     /// extensions, and in [`Access::forwarded`](crate::server::Access::forwarded). From all others the fields say nothing. The bounds per address
     /// count the connection's. Not with callbacks. Default: none.
-    #[must_use]
     pub fn forwarding(mut self, forwarding: Forwarding) -> Self {
         self.info_policy.forwarding = Some(forwarding);
         self
     }
     /// Keeps the target of each request while its handler runs, so that [`Inspector::inspect`] lists it; an access log keeps
     /// it too. Not with callbacks. Default: false.
-    #[must_use]
     pub fn keep_targets(mut self, keep: bool) -> Self {
         self.info_policy.keeps_targets = keep;
         self
@@ -186,14 +179,12 @@ impl<P> Server<P> {
     /// Keeps the timelines of requests that fail, or take `slow` or longer, the last [`TIMELINES_MAX`]: their target, when they
     /// were answered, every wait with its reason, and how they ended. [`Inspector::timelines`] lists them, and so does the admin page. It
     /// costs an allocation or two for each request. Default: none is kept.
-    #[must_use]
     pub fn keep_timelines(mut self, slow: Duration) -> Self {
         self.info_policy.timelines = Some(TimelineKeeper::new(slow, true));
         self
     }
     /// As [`keep_timelines`](Self::keep_timelines), from the moment that [`Inspector::keep_timelines`] asks for them: until then a request costs
     /// a look at a flag.
-    #[must_use]
     pub fn offer_timelines(mut self, slow: Duration) -> Self {
         self.info_policy.timelines = Some(TimelineKeeper::new(slow, false));
         self
@@ -212,13 +203,11 @@ impl<P> Server<P> {
     }
     /// Shares the memory of its connections with other servers of the process, in place of a budget of its own by
     /// [`ServerConfig::windows`](crate::ServerConfig::windows).
-    #[must_use]
     pub fn memory_budget(mut self, budget: &MemoryBudget) -> Self {
         self.memory = Some(budget.clone());
         self
     }
     /// Takes other settings than the default.
-    #[must_use]
     pub fn config(mut self, config: ServerConfig) -> Self {
         self.config = config;
         self

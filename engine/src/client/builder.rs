@@ -30,6 +30,7 @@ use trunkline_core::pool::{CONNECTIONS_MAX, HealthTimes, PoolConfig, PriorityCla
 /// Settings to change before `build` makes a client `C`: a [`Client`], or one of
 /// [`blocking`](crate::blocking).
 #[derive(Debug)]
+#[must_use]
 pub struct ClientBuilder<C = Client> {
     pool: PoolConfig,
     settings: Settings,
@@ -94,48 +95,41 @@ impl<C> ClientBuilder<C> {
     }
     /// Connections per origin, attempts included; at least 1. Default: 100, or 16 where they
     /// multiplex, and more where none of those that wait could start for a second.
-    #[must_use]
     #[doc(alias = "pool_max_idle_per_host")]
     pub fn connections(mut self, max: u32) -> Self {
         self.pool.connections_max = Some(max);
         self
     }
     /// Sockets of the whole client; at least 1. Default 900.
-    #[must_use]
     pub fn sockets(mut self, max: u32) -> Self {
         self.pool.sockets_max = max;
         self
     }
     /// HTTP/1.1's requests in flight on one connection, at least 1. Default 1.
-    #[must_use]
     pub fn pipelining(mut self, requests: u32) -> Self {
         self.pool.pipelining = requests;
         self
     }
     /// Whether requests of HTTP/1.1 say `connection: keep-alive`, for servers and proxies of HTTP/1.0.
     /// Default: false.
-    #[must_use]
     pub fn sends_keep_alive(mut self, reports: bool) -> Self {
         self.settings.config.sends_keep_alive = reports;
         self
     }
     /// Whether the names of fields of HTTP/1.1 responses are kept as they are spelled too
     /// ([`ReceivedFields`](super::ReceivedFields), [`Fields::spellings`](crate::core::http::Fields::spellings)). Default: false.
-    #[must_use]
     pub fn spelled_names(mut self, keeps: bool) -> Self {
         self.settings.config.spelled_names = keeps;
         self
     }
     /// Whether blanks behind the size of a chunk of HTTP/1.1 and in its extensions are passed over, as old servers pad them;
     /// otherwise they end the body with an error. Default true.
-    #[must_use]
     pub fn chunk_blanks(mut self, passed_over: bool) -> Self {
         self.settings.config.chunk_blanks = passed_over;
         self
     }
     /// The ceiling of the requests in flight on one HTTP/2 or HTTP/3 connection, at least 1. A lower limit of
     /// the peer replaces it. Default 100, and 256 for HTTP/3.
-    #[must_use]
     pub fn max_concurrent_streams(mut self, streams: u32) -> Self {
         self.settings.config.limits.concurrent_streams_max = streams;
         self.settings.config.limits.request_streams_max = streams;
@@ -146,7 +140,6 @@ impl<C> ClientBuilder<C> {
     /// gets through first is used; where QUIC failed it is left alone for a minute, and longer each
     /// time. On `http` URLs
     /// [`Protocols::H2Only`] means HTTP/2 with prior knowledge, everything else HTTP/1.1.
-    #[must_use]
     #[doc(alias = "http1_only")]
     #[doc(alias = "http2_prior_knowledge")]
     #[doc(alias = "http3_prior_knowledge")]
@@ -155,13 +148,11 @@ impl<C> ClientBuilder<C> {
         self
     }
     /// How long each phase may take.
-    #[must_use]
     pub fn timeouts(mut self, timeouts: ClientTimeouts) -> Self {
         self.settings.timeouts = timeouts;
         self
     }
     /// An idle connection is closed after this, or up to a tenth earlier. Default 60 s.
-    #[must_use]
     #[doc(alias = "pool_idle_timeout")]
     pub fn idle_timeout(mut self, idle: impl Into<Option<Duration>>) -> Self {
         self.pool.idle_timeout = idle.into();
@@ -169,14 +160,12 @@ impl<C> ClientBuilder<C> {
     }
     /// Connections of an origin that stay open though they idle, unless their peer has said when it closes
     /// them (`Keep-Alive`); at most `connections`. They are not refilled when they end. Default 0.
-    #[must_use]
     pub fn warm_connections(mut self, min: u32) -> Self {
         self.pool.warm_min = min;
         self
     }
     /// How long what [`Client::warm_up`](super::Client::warm_up) opened stays open and is refilled
     /// after that call or the origin's last request. Default 10 min; from 1 ms.
-    #[must_use]
     pub fn warm_time(mut self, time: Duration) -> Self {
         self.pool.warm_time = time;
         self
@@ -184,20 +173,17 @@ impl<C> ClientBuilder<C> {
     /// A connection this old gets no more requests, or up to a tenth earlier; from 1 ms. What was in
     /// line when it opened it gets in any case. A name that points elsewhere meanwhile is followed
     /// then. Default: none.
-    #[must_use]
     pub fn connection_age(mut self, max: Option<Duration>) -> Self {
         self.pool.age_max = max;
         self
     }
     /// Requests that a connection carries in its life; at least 1. Default: none.
-    #[must_use]
     pub fn requests_per_connection(mut self, max: Option<u64>) -> Self {
         self.pool.requests_max = max;
         self
     }
     /// Keeps `slots` of an origin's requests in flight free for `class` and the more urgent ones,
     /// so that long polls of a less urgent class cannot hold every slot. 0 to 10,000; default 0.
-    #[must_use]
     pub fn reserve(mut self, class: PriorityClass, slots: u32) -> Self {
         self.pool.reserve[class as usize] = slots;
         self
@@ -205,40 +191,34 @@ impl<C> ClientBuilder<C> {
     /// Sends a request again that died with a connection which had worked before, if no byte of
     /// a response had come, its method is idempotent (RFC 9110 section 9.2.2) and its body is
     /// still there. The peer may get it twice. Default: false.
-    #[must_use]
     pub fn retry_lost(mut self, on: bool) -> Self {
         self.pool.retry_lost = on;
         self
     }
     /// Whether, behind two failed attempts in a row to connect to an origin, the next one waits
     /// 100 ms, then twice as long each time up to 1 s, and requests with it. Default: true.
-    #[must_use]
     pub fn backs_off(mut self, on: bool) -> Self {
         self.pool.backs_off = on;
         self
     }
     /// How long an attempt at an origin of unknown version may take before a second one is made
     /// beside it, three round trips at least; from 1 ms. Default 300 ms; `None`: never.
-    #[must_use]
     pub fn probe_patience(mut self, patience: Option<Duration>) -> Self {
         self.pool.probe_patience = patience;
         self
     }
     /// How long an HTTP/2 or HTTP/3 peer may be silent. Each time from 1 ms, `dead` not below `suspect`.
-    #[must_use]
     pub fn health(mut self, times: HealthTimes) -> Self {
         self.settings.health = times;
         self
     }
     /// Each response carries a [`ConnectionUse`](super::ConnectionUse) among its extensions. It
     /// costs three allocations per response. Default: false.
-    #[must_use]
     pub fn connection_info(mut self, on: bool) -> Self {
         self.settings.connection_info = on;
         self
     }
     /// Calls `listener` for every connection that is opened or closed.
-    #[must_use]
     pub fn connection_listener(mut self, listener: Arc<dyn ConnectionListener>) -> Self {
         self.settings.listener = Some(listener);
         self
@@ -247,33 +227,28 @@ impl<C> ClientBuilder<C> {
     /// `margin` before that time has passed idle, or at once where nothing is left of it, so that
     /// no request meets a peer that closes; and after `max` at the latest. It takes the place of
     /// [`idle_timeout`](Self::idle_timeout) there, without its spread. Default 600 s and 2 s.
-    #[must_use]
     pub fn keep_alive(mut self, max: Duration, margin: Duration) -> Self {
         self.settings.keep_alive = KeepAlive { max, margin };
         self
     }
     /// Bounds on what a peer may make us hold or do. `pipelining` and `concurrent_streams_max`
     /// stay what the methods of this builder say.
-    #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         let concurrent_streams_max = self.settings.config.limits.concurrent_streams_max;
         self.settings.config.limits = limits.with_concurrent_streams_max(concurrent_streams_max);
         self
     }
     /// Receive windows.
-    #[must_use]
     pub fn windows(mut self, windows: Windows) -> Self {
         self.settings.config.windows = windows;
         self
     }
     /// TLS settings: trusted roots and the client's certificate.
-    #[must_use]
     pub fn tls(mut self, tls: ClientTls) -> Self {
         self.settings.tls = tls;
         self
     }
     /// Runs the client's tasks. Default: the tokio runtime of the request that needs them.
-    #[must_use]
     pub fn spawner(mut self, spawner: Arc<dyn Spawner>) -> Self {
         self.settings.spawner = Some(spawner);
         self

@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 ///
 /// Its end of file is an end in order and an error of it is a failure, as docs/ends.md has them. It is flushed behind what is
 /// written.
+#[must_use]
 pub struct ByteStream {
     io: Box<dyn Io>,
     addresses: Option<Addresses>,
@@ -37,21 +38,18 @@ impl ByteStream {
         }
     }
     /// The address of the peer, and our own.
-    #[must_use]
     pub fn between(mut self, peer: SocketAddr, local: SocketAddr) -> Self {
         self.addresses = Some((peer, local));
         self
     }
     /// Whether the peer of a client speaks HTTP/2 (RFC 9113 section 3.3); a server finds out from the
     /// first bytes. Default: false, unless ALPN has chosen `h2`.
-    #[must_use]
     pub fn http2(mut self, http2: bool) -> Self {
         self.http2 = http2;
         self
     }
     /// The bytes are the plaintext of a TLS session whose handshake is done: of TLS 1.2, or of TLS 1.3.
     /// `server_name`: the host that the client has asked for; `alpn`: the protocol that was chosen.
-    #[must_use]
     pub fn secured(
         mut self,
         is_tls12: bool,
@@ -68,7 +66,6 @@ impl ByteStream {
     }
     /// The embedder's number of the stream, which [`ConnectionInfo::tag`] gives
     /// back. Default: 0.
-    #[must_use]
     pub fn tag(mut self, tag: u64) -> Self {
         self.tag = tag;
         self

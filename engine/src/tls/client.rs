@@ -36,6 +36,7 @@ static ONLY_TLS12: [&SupportedProtocolVersion; 1] = [&TLS12];
 
 /// A client's TLS settings. Default: the platform's roots, no certificate of our own.
 #[derive(Debug)]
+#[must_use]
 pub struct ClientTls {
     extra_roots: Vec<CertificateDer<'static>>,
     platform_roots: PlatformRoots,
@@ -130,7 +131,6 @@ impl ClientTls {
         Self::default()
     }
     /// Trusts this root (DER) too.
-    #[must_use]
     #[doc(alias = "add_root_certificate")]
     pub fn root(mut self, root: CertificateDer<'static>) -> Self {
         self.extra_roots.push(root);
@@ -154,20 +154,17 @@ impl ClientTls {
     }
     /// Trusts Mozilla's roots as they were when the crate `webpki-roots` was built, in place of the platform's.
     #[cfg(feature = "webpki-roots")]
-    #[must_use]
     pub fn mozillas_roots(mut self) -> Self {
         self.mozillas_roots = true;
         self.platform_roots = PlatformRoots::Ignored;
         self
     }
     /// Trusts the roots given by [`root`](Self::root) and no other.
-    #[must_use]
     pub fn only_given_roots(mut self) -> Self {
         self.platform_roots = PlatformRoots::Ignored;
         self
     }
     /// Shows this certificate chain (our own first) to servers that ask for one.
-    #[must_use]
     pub fn identity(
         mut self,
         chain: Vec<CertificateDer<'static>>,
@@ -212,7 +209,6 @@ impl ClientTls {
     }
     /// Accepts every certificate, so that an attacker on the path can read and change everything:
     /// for tests on your own machine only.
-    #[must_use]
     #[doc(alias = "danger_accept_invalid_certs")]
     pub fn insecure(mut self) -> Self {
         self.insecure = true;
@@ -224,19 +220,16 @@ impl ClientTls {
     /// root, and a root that has expired is none. What is refused has a
     /// [`CertificateRefusal`](crate::CertificateRefusal) among the sources of its error.
     #[cfg(feature = "openssl-rules")]
-    #[must_use]
     pub fn openssl_rules(mut self) -> Self {
         self.rules = Rules::Openssl;
         self
     }
     /// Offers TLS 1.3 alone. Default: TLS 1.2 too.
-    #[must_use]
     pub fn only_tls13(mut self) -> Self {
         self.versions = &ONLY_TLS13;
         self
     }
     /// Offers TLS 1.2 alone, with which there is no HTTP/3. Default: TLS 1.3 too.
-    #[must_use]
     pub fn only_tls12(mut self) -> Self {
         self.versions = &ONLY_TLS12;
         self
@@ -244,7 +237,6 @@ impl ClientTls {
     /// The number of servers whose sessions are kept, so that later connections to them resume
     /// (RFC 8446 section 2.2); those of the server that was connected to first go first. 0: every handshake
     /// is a whole one. Default 32; 4,096 at most, whatever is given.
-    #[must_use]
     pub fn resumed_servers(mut self, max: usize) -> Self {
         self.resumed_servers_max = max.min(RESUMED_SERVERS_LIMIT);
         self

@@ -32,6 +32,7 @@ use tickets::TicketKeys;
 /// not required. Clones share their certificates: what is set on one holds for all, and for the
 /// servers that were given one.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Tls {
     config: Arc<ServerConfig>,
     /// `None`: the user's own configuration has its own.
@@ -122,7 +123,6 @@ impl Tls {
     /// without ALPN is served HTTP/1.1 where that is offered, or nothing is; otherwise its
     /// connection closes, unless the callback API takes it. The same holds for any other negotiated
     /// name.
-    #[must_use]
     pub fn offer(mut self, protocols: &[&str]) -> Self {
         let offered = protocols.iter().map(|name| name.as_bytes().to_vec());
         Arc::make_mut(&mut self.config).alpn_protocols = offered.collect();
@@ -184,7 +184,6 @@ impl Tls {
     /// A session says for itself what its client was: give keys only to servers that ask clients for the same. Not
     /// with [`Server::early_data`](crate::Server::early_data): servers that share nothing but keys cannot notice that
     /// a request was replayed.
-    #[must_use]
     pub fn ticket_keys(mut self, keys: &TicketKeys) -> Self {
         Arc::make_mut(&mut self.config).ticketer = Arc::new(keys.clone());
         self
@@ -247,7 +246,6 @@ impl Tls {
     /// the format of `SSLKEYLOGFILE`, with the addresses of the connection: the peer's address and
     /// ours, which a Unix socket does not have. It is called in the middle of a handshake, and must
     /// not block. For debugging only.
-    #[must_use]
     pub fn key_listener(
         mut self,
         listener: impl Fn(Option<(SocketAddr, SocketAddr)>, &str) + Send + Sync + 'static,
@@ -301,7 +299,6 @@ impl Tls {
     /// })
     /// # }
     /// ```
-    #[must_use]
     pub fn choose<F>(mut self, choose: impl Fn(ClientHello) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Option<Tls>, TlsRefusal>> + Send + 'static,
@@ -395,7 +392,6 @@ impl Tls {
     }
     /// Resumes the sessions of another; for tests.
     #[doc(hidden)]
-    #[must_use]
     pub fn resuming_those_of(mut self, other: &Self) -> Self {
         let storage = Arc::clone(&other.config.session_storage);
         Arc::make_mut(&mut self.config).session_storage = storage;

@@ -10,13 +10,11 @@ impl<C> ClientBuilder<C> {
     /// Whether `https` origins are taken to serve HTTP/3 on their port before they have said so: with
     /// [`Protocols::All`] QUIC is then tried first from the first request on, TCP 200 ms later. Where
     /// nothing answers over QUIC that costs the 200 ms, once a minute at first. Default: false.
-    #[must_use]
     pub fn assume_http3(mut self, on: bool) -> Self {
         self.settings.assumes_http3 = on;
         self
     }
     /// The congestion controller of HTTP/3 connections. Default: [`Congestion::Cubic`].
-    #[must_use]
     pub fn quic_congestion(mut self, congestion: Congestion) -> Self {
         self.settings.quic.congestion = congestion;
         self
@@ -28,7 +26,6 @@ impl<C> ClientBuilder<C> {
     /// ([`Protocols::All`]), a handshake that carries requests has TCP's head start, 200 ms, and a
     /// round trip; after that its requests are sent again over TCP.
     /// [`Client::early_data`](crate::Client::early_data) counts the outcomes. Default: false.
-    #[must_use]
     pub fn early_data(mut self, early_data: bool) -> Self {
         self.settings.quic.early_data = early_data;
         self
@@ -37,7 +34,6 @@ impl<C> ClientBuilder<C> {
     /// then carries [`Datagrams`](crate::Datagrams) among its extensions: the request's method is
     /// CONNECT, and [`Protocol`](crate::upgrade::Protocol) is among its extensions. Default: false,
     /// because nothing else gives datagrams a meaning.
-    #[must_use]
     pub fn datagrams(mut self, on: bool) -> Self {
         self.settings.config.datagrams = on;
         self

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 impl<C> ClientBuilder<C> {
     /// Fields of every request that does not have one of that name itself. On the way of a redirect to another
     /// origin credentials among them are dropped. Default: none.
-    #[must_use]
     pub fn default_headers(mut self, fields: HeaderMap) -> Self {
         for name in fields.keys() {
             self.settings.policies.fields.remove(name);
@@ -22,7 +21,6 @@ impl<C> ClientBuilder<C> {
         self
     }
     /// The `user-agent` of every request that has none itself. Default: the field is not sent.
-    #[must_use]
     pub fn user_agent(mut self, value: impl AsRef<str>) -> Self {
         self.settings.policies.set_user_agent(value.as_ref());
         self
@@ -30,14 +28,12 @@ impl<C> ClientBuilder<C> {
     /// Which redirects are followed, of all requests of the client:
     /// [`send`](crate::client::RequestBuilder::send), [`execute`](crate::Client::execute) and the tower
     /// service. Default: up to 10.
-    #[must_use]
     pub fn redirect(mut self, policy: RedirectPolicy) -> Self {
         self.settings.policies.redirects = policy;
         self
     }
     /// Which requests are sent again after errors and statuses that say "later". Default: those that no
     /// peer has processed, and no other.
-    #[must_use]
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         match Retries::new(policy, Instant::now()) {
             Ok(retries) => self.settings.policies.retries = Some(retries),
@@ -51,7 +47,6 @@ impl<C> ClientBuilder<C> {
     /// for one response is 16 MiB at most (the window of br; 8 MiB of zstd); a bound on what comes out is
     /// [`Body::bytes_within`](crate::Body::bytes_within). Default: true with the feature
     /// `decompression`; without it true is an error of `build`.
-    #[must_use]
     pub fn decompression(mut self, on: bool) -> Self {
         self.settings.policies.decompresses = on;
         self
@@ -59,7 +54,6 @@ impl<C> ClientBuilder<C> {
     /// Keeps the cookies of responses, and sends them with later requests, in a
     /// [`Jar`](crate::client::Jar) of the client's own. Default: false.
     #[cfg(feature = "cookies")]
-    #[must_use]
     pub fn cookie_store(mut self, on: bool) -> Self {
         self.settings.policies.cookies = match on {
             true => Some(std::sync::Arc::new(crate::client::Jar::default())),
@@ -69,7 +63,6 @@ impl<C> ClientBuilder<C> {
     }
     /// As [`cookie_store`](Self::cookie_store), with a store that is yours.
     #[cfg(feature = "cookies")]
-    #[must_use]
     pub fn cookie_provider(
         mut self,
         store: std::sync::Arc<impl crate::client::CookieStore>,
@@ -79,21 +72,18 @@ impl<C> ClientBuilder<C> {
     }
     /// Whether only `https` URLs are requested: another one, of a request or a redirect, is an error of kind
     /// [`ErrorKind::Config`](crate::ErrorKind::Config), and nothing is sent. Default: false.
-    #[must_use]
     pub fn https_only(mut self, on: bool) -> Self {
         self.settings.policies.https_only = on;
         self
     }
     /// How long all of a request may take, the response's body, redirects and retries included:
     /// [`ClientTimeouts::total`](crate::client::ClientTimeouts::total). From 1 ms; more than 366 days count as 366 days. Default: none.
-    #[must_use]
     pub fn timeout(mut self, total: Duration) -> Self {
         self.settings.timeouts.total = Some(total);
         self
     }
     /// How long one attempt at a connection may take:
     /// [`ClientTimeouts::connect`](crate::client::ClientTimeouts::connect). From 1 ms; more than 366 days count as 366 days. Default 10 s.
-    #[must_use]
     pub fn connect_timeout(mut self, connect: Duration) -> Self {
         self.settings.timeouts.connect = Some(connect);
         self
@@ -101,7 +91,6 @@ impl<C> ClientBuilder<C> {
     /// How long a server may be silent, before its response and within its body:
     /// [`ClientTimeouts::headers`](crate::client::ClientTimeouts::headers) and
     /// [`body`](crate::client::ClientTimeouts::body). From 1 ms; more than 366 days count as 366 days. Default 300 s.
-    #[must_use]
     pub fn read_timeout(mut self, silence: Duration) -> Self {
         self.settings.timeouts.headers = Some(silence);
         self.settings.timeouts.body = Some(silence);

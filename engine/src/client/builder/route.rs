@@ -25,14 +25,12 @@ use trunkline_core::proxy::ProxyHeaderVersion;
 impl<C> ClientBuilder<C> {
     /// Connects to `addresses`, one or several, for `host` instead of asking the resolver. A port that the URL
     /// names, other than its scheme's, goes before theirs; a port of 0 stands for the URL's.
-    #[must_use]
     #[doc(alias = "resolve_to_addrs")]
     pub fn resolve(self, host: &str, addresses: impl IntoAddresses) -> Self {
         self.overriding(host, addresses, false)
     }
     /// As [`resolve`](Self::resolve), but the ports of `addresses` go before the one that the URL names; a port of
     /// 0 stands for the URL's.
-    #[must_use]
     pub fn connect_to(self, host: &str, addresses: impl IntoAddresses) -> Self {
         self.overriding(host, addresses, true)
     }
@@ -50,7 +48,6 @@ impl<C> ClientBuilder<C> {
     /// Resolves names with this resolver, those of proxies too. Default: the operating system's for addresses, and with
     /// the feature `dns` its name servers for HTTPS records ([`DnsResolver`](crate::client::DnsResolver));
     /// [`SystemResolver`](crate::client::SystemResolver) asks for no records.
-    #[must_use]
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
         self.settings.route.resolver = Arc::new(resolver);
         self
@@ -58,14 +55,12 @@ impl<C> ClientBuilder<C> {
     /// Makes the connections in place of the engine. Resolver, addresses, certificates and HTTP/3 are not
     /// used then; a Unix socket, a proxy or a local address beside it is an error of `build`, and so is
     /// [`Protocols::H3Only`](crate::client::Protocols::H3Only) of the first request.
-    #[must_use]
     pub fn connector(mut self, connector: impl Connector) -> Self {
         self.settings.route.connector = Some(Arc::new(connector));
         self
     }
     /// The head start that one address has over the next (RFC 8305 section 5). From 10 ms to 2 s,
     /// default 250 ms; less where the connect timeout, divided by the number of addresses, is shorter.
-    #[must_use]
     pub fn attempt_delay(mut self, delay: Duration) -> Self {
         self.settings.route.attempt_delay = delay;
         self
@@ -74,7 +69,6 @@ impl<C> ClientBuilder<C> {
     /// is opened, that fails; a path of something else is an error of `build`. The environment's proxies
     /// do not apply.
     #[cfg(unix)]
-    #[must_use]
     pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
         self.settings.route.unix_socket = Some(path.into());
         self
@@ -82,7 +76,6 @@ impl<C> ClientBuilder<C> {
     /// Connects the origins of one host through the Unix socket at this path, as
     /// [`unix_socket`](Self::unix_socket) does for all.
     #[cfg(unix)]
-    #[must_use]
     pub fn unix_socket_for(mut self, host: &str, path: impl Into<PathBuf>) -> Self {
         let host = host.to_ascii_lowercase().into();
         self.settings.route.unix_sockets.insert(host, path.into());
@@ -90,7 +83,6 @@ impl<C> ClientBuilder<C> {
     }
     /// The address to connect from. Only peers of its family are reached; `0.0.0.0` and `::` choose
     /// the family and nothing else.
-    #[must_use]
     pub fn local_address(mut self, address: IpAddr) -> Self {
         self.settings.route.local_address = Some(address);
         self
@@ -98,14 +90,12 @@ impl<C> ClientBuilder<C> {
     /// Begins each connection to an origin with a header of the PROXY protocol that names the connection's own addresses, as
     /// `curl --haproxy-protocol` does: for origins that expect one. Not through proxies, and not over HTTP/3, which has
     /// none. Default: none.
-    #[must_use]
     pub fn proxy_protocol(mut self, version: ProxyHeaderVersion) -> Self {
         self.settings.route.header = Some(version);
         self
     }
     /// Lets the kernel ask a peer that is silent for this long whether it is there, and as often
     /// again. From 1 s to 32,767 s (what Linux takes). Default: it does not ask.
-    #[must_use]
     pub fn tcp_keepalive(mut self, silence: impl Into<Option<Duration>>) -> Self {
         self.settings.route.keepalive = silence.into();
         self
@@ -115,7 +105,6 @@ impl<C> ClientBuilder<C> {
     /// proxy resolves names. User and password are percent-encoded and go to the proxy alone.
     ///
     /// `http` requests go to an HTTP proxy in absolute form, everything else through a tunnel.
-    #[must_use]
     pub fn proxy(mut self, url: &str) -> Self {
         let route = &mut self.settings.route;
         let proxy = route.accept(Proxy::parse("proxy", url)).map(Arc::new);
@@ -126,7 +115,6 @@ impl<C> ClientBuilder<C> {
     }
     /// Reaches the origins of one scheme through this proxy, which is written as for
     /// [`proxy`](Self::proxy).
-    #[must_use]
     pub fn proxy_for(mut self, scheme: Scheme, url: &str) -> Self {
         let route = &mut self.settings.route;
         let proxy = route.accept(Proxy::parse("proxy", url)).map(Arc::new);
@@ -141,7 +129,6 @@ impl<C> ClientBuilder<C> {
     /// `https_proxy`, `all_proxy`, `no_proxy` or the same in capitals, small letters first;
     /// `HTTP_PROXY` is not read where `REQUEST_METHOD` is set, because in a CGI program a client sets it. Read
     /// now, once.
-    #[must_use]
     pub fn proxy_from_env(self) -> Self {
         self.proxy_from_variables(|name| std::env::var_os(name))
     }
@@ -159,7 +146,6 @@ impl<C> ClientBuilder<C> {
     /// # drop(client);
     /// # Ok::<(), trunkline::Error>(())
     /// ```
-    #[must_use]
     pub fn proxy_from_variables(mut self, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         if let Some(found) = self.settings.route.accept(env::proxies(variable)) {
             self.settings.route.proxies = Proxies {
@@ -176,7 +162,6 @@ impl<C> ClientBuilder<C> {
     /// Whether [`build`](Self::build) reads the environment's proxies where no proxy, Unix socket or connector
     /// is set, as [`proxy_from_env`](Self::proxy_from_env) does; `localhost` and loopback addresses
     /// are reached without them then. Default: true.
-    #[must_use]
     pub fn environment_proxies(mut self, on: bool) -> Self {
         self.settings.route.environment = on;
         self
@@ -184,7 +169,6 @@ impl<C> ClientBuilder<C> {
     /// The hosts reached without a proxy, separated by commas: names (with every name below them),
     /// `.names` (only those below), addresses, networks like `10.0.0.0/8`, each perhaps with a
     /// `:port`; `*` is every host. Replaces what the environment says.
-    #[must_use]
     pub fn no_proxy(mut self, list: &str) -> Self {
         if let Some(bypass) = self.settings.route.accept(Bypass::parse("no_proxy", list)) {
             self.settings.route.proxies.bypass = bypass;
@@ -193,7 +177,6 @@ impl<C> ClientBuilder<C> {
     }
     /// The `proxy-authorization` for HTTP proxies (`Bearer ..`), in place of the credentials in
     /// their URLs.
-    #[must_use]
     pub fn proxy_authorization(mut self, value: &str) -> Self {
         let valid = HeaderValue::from_str(value).map(|_| value.as_bytes().into());
         // The value is a secret: it is not repeated.
@@ -208,7 +191,6 @@ impl<C> ClientBuilder<C> {
     }
     /// A further field for HTTP proxies, on every request that is forwarded and on every CONNECT. A
     /// field of the same name that a forwarded request brings takes its place.
-    #[must_use]
     pub fn proxy_header(mut self, name: &str, value: &str) -> Self {
         if let Some(field) = self.settings.route.accept(proxy_field(name, value)) {
             self.settings.route.proxies.fields.push(field);
@@ -216,21 +198,18 @@ impl<C> ClientBuilder<C> {
         self
     }
     /// The name that the certificate of an `https` proxy must have. Default: its host.
-    #[must_use]
     pub fn proxy_server_name(mut self, name: &str) -> Self {
         self.settings.route.proxies.server_name = Some(name.into());
         self
     }
     /// Tunnels `http` requests too (CONNECT), so that an HTTP proxy neither reads nor changes
     /// them. Many proxies allow tunnels to port 443 only. Default: no.
-    #[must_use]
     pub fn proxy_always_tunnels(mut self, always: bool) -> Self {
         self.settings.route.proxies.always_tunnel = always;
         self
     }
     /// TLS settings for `https` proxies. Default: the platform's roots, independent of
     /// [`tls`](Self::tls).
-    #[must_use]
     pub fn proxy_tls(mut self, tls: ClientTls) -> Self {
         self.settings.route.proxy_tls = tls;
         self

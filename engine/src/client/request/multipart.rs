@@ -31,6 +31,7 @@ const BOUNDARY_BYTES: usize = 16;
 /// # }
 /// ```
 #[derive(Debug)]
+#[must_use]
 pub struct Form {
     parts: Vec<(String, Part)>,
     boundary: String,
@@ -44,6 +45,7 @@ impl Default for Form {
 
 /// One part of a form.
 #[derive(Debug)]
+#[must_use]
 pub struct Part {
     body: Body,
     file_name: Option<String>,
@@ -65,12 +67,10 @@ impl Form {
         &self.boundary
     }
     /// Adds a field of text, as an `<input>` gives it.
-    #[must_use]
     pub fn text(self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.part(name, Part::text(value))
     }
     /// Adds a part.
-    #[must_use]
     pub fn part(mut self, name: impl Into<String>, part: Part) -> Self {
         self.parts.push((name.into(), part));
         self
@@ -162,13 +162,11 @@ impl Part {
         })
     }
     /// The name of the file that the part is.
-    #[must_use]
     pub fn file_name(mut self, name: impl Into<String>) -> Self {
         self.file_name = Some(name.into());
         self
     }
     /// The type of the content (`image/png`). One that is no field value is an error of `send`.
-    #[must_use]
     #[doc(alias = "mime_str")]
     pub fn mime(mut self, media_type: &str) -> Self {
         match HeaderValue::from_str(media_type) {
@@ -182,7 +180,6 @@ impl Part {
         self
     }
     /// A further field of the part. One that cannot be a field is an error of `send`.
-    #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         let pair = HeaderName::from_bytes(name.as_bytes())
             .ok()

@@ -151,7 +151,6 @@ impl Server<Port> {
     /// Whether TCP connections are accepted on the port. Without, HTTP/3 alone listens, beside the connections
     /// that [`ServerHandle::serve_tcp`](crate::server::ServerHandle::serve_tcp) gives; the port must be a
     /// number then, where there are several workers. Nothing for a socket that listens already. Default: true.
-    #[must_use]
     pub fn tcp(mut self, tcp: bool) -> Self {
         self.target.tcp = tcp;
         self
@@ -159,7 +158,6 @@ impl Server<Port> {
     /// Whether other processes and other servers of this one may listen on the same port, each with
     /// a share of the connections (SO_REUSEPORT; on Unix). HTTP/3 then finds only the connections
     /// that the kernel gives to each. Default: false, and a port that is in use is an error.
-    #[must_use]
     pub fn shares_port(mut self, shares_port: bool) -> Self {
         self.target.options.shares = shares_port;
         self
@@ -167,7 +165,6 @@ impl Server<Port> {
     /// Whether a server on an address of IPv6 takes clients of IPv6 alone (IPV6_V6ONLY): one on `[::]` may
     /// leave the port of IPv4 to another. Nothing for a socket that listens already. Default: false, and the
     /// system decides; most take both.
-    #[must_use]
     pub fn only_ipv6(mut self, only_ipv6: bool) -> Self {
         self.target.options.only_ipv6 = only_ipv6;
         self

@@ -58,7 +58,6 @@ impl Server<UnixSocket> {
     }
     /// The permissions of the socket's file, for example `0o660`; a user that may write to it may connect.
     /// Default: what the process's umask leaves. Nothing for a socket that listens already.
-    #[must_use]
     pub fn mode(mut self, mode: u32) -> Self {
         if let BindTarget::Path { mode: asked, .. } = &mut self.target.0 {
             *asked = Some(mode);

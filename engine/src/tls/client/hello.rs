@@ -29,7 +29,6 @@ impl ClientTls {
     ///
     /// A server that has proved its public name and has no keys is connected to again without; one with
     /// other keys than its record's is an error.
-    #[must_use]
     pub fn encrypted_client_hello(mut self) -> Self {
         self.encrypts_hello = true;
         self

@@ -19,7 +19,6 @@ impl ClientTls {
     /// Believes only servers whose certificate has one of these keys, each given as SHA-256 of its SubjectPublicKeyInfo
     /// in DER: beside the rules of trust, and alone with [`insecure`](Self::insecure). An error has [`KeyRefusal`] among
     /// its sources. Default: no key is asked for.
-    #[must_use]
     pub fn pinned_keys(mut self, pins: impl IntoIterator<Item = [u8; 32]>) -> Self {
         self.pins = pins.into_iter().collect();
         self

@@ -29,6 +29,7 @@ const ISSUERS_NAMED_MAX: usize = 64;
 /// has expired: the holder of its key can issue certificates for any name. The method `openssl_rules` of the feature of that
 /// name asks more of issuers.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ClientCertificates {
     issuers: Vec<CertificateDer<'static>>,
     revoked: Vec<CertificateRevocationListDer<'static>>,
@@ -73,7 +74,6 @@ impl ClientCertificates {
     /// only an authority has issued what is below it. A client's certificate that is itself an issuer is accepted, also where it says
     /// that it is an authority; so is one of version 1. What is refused is [`CertificateFault::Openssl`].
     #[cfg(feature = "openssl-rules")]
-    #[must_use]
     pub fn openssl_rules(mut self) -> Self {
         self.by_openssl = true;
         self
@@ -91,14 +91,12 @@ impl ClientCertificates {
         Ok(self)
     }
     /// Admits clients that show no certificate too.
-    #[must_use]
     pub fn optional(mut self) -> Self {
         self.admitted = Admitted::BelievedOrNameless;
         self
     }
     /// Admits every client. Handlers read from [`TlsInfo::client`](crate::TlsInfo::client) which
     /// certificate was sent, and whether it is trusted; the client has proved its key either way.
-    #[must_use]
     pub fn judged_by_handlers(mut self) -> Self {
         self.admitted = Admitted::Everybody;
         self

@@ -30,6 +30,7 @@ use trunkline_core::http::idempotence::is_idempotent;
 /// # Ok::<(), trunkline::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct RetryPolicy {
     max: u32,
     statuses: Vec<StatusCode>,
@@ -57,14 +58,12 @@ impl RetryPolicy {
         }
     }
     /// The statuses after which a request is repeated. Default: 429, 502, 503 and 504.
-    #[must_use]
     pub fn statuses(mut self, statuses: impl Into<Vec<StatusCode>>) -> Self {
         self.statuses = statuses.into();
         self
     }
     /// Whether requests of any method are repeated, and not those of idempotent methods alone: for servers that process a
     /// request twice without harm. Default: false.
-    #[must_use]
     pub fn any_method(mut self, repeats: bool) -> Self {
         self.any_method = repeats;
         self
@@ -72,14 +71,12 @@ impl RetryPolicy {
     /// The pause before the first repetition, which doubles for each further one up to `max`; a random part of
     /// it, a half at least, is waited. A `retry-after` of the response takes its place; where
     /// that is longer than `max`, the response is given out. Default 100 ms and 10 s.
-    #[must_use]
     pub fn pauses(mut self, first: Duration, max: Duration) -> Self {
         (self.pause, self.pause_max) = (first, max);
         self
     }
     /// The repetitions of the whole client, as a share of its requests: 0.2 is one for five requests.
     /// Beside that share it has ten, of which one comes back each second. From 0 to 10; default 0.2.
-    #[must_use]
     pub fn share(mut self, share: f32) -> Self {
         self.share = share;
         self

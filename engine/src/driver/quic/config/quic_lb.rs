@@ -27,6 +27,7 @@ const BLOCK_BYTES: usize = 16;
 /// How the connection ids of HTTP/3 name this server to load balancers (QUIC-LB, draft-ietf-quic-load-balancers-21). A balancer
 /// that has the same settings sends the packets of a client that has changed its address to the server of its connection.
 #[derive(Clone)]
+#[must_use]
 pub struct QuicLb {
     server_id: Vec<u8>,
     nonce_bytes: usize,
@@ -47,21 +48,18 @@ impl QuicLb {
     }
     /// Encrypts server id and nonce, so that observers cannot tell which connections one server has. The balancer has the same
     /// key.
-    #[must_use]
     pub fn key(mut self, key: [u8; BLOCK_BYTES]) -> Self {
         self.key = Some(key);
         self
     }
     /// The bytes of the nonce, which is random: 4 or more. Two ids of `n` bytes of nonce are expected to be the same after 2^(4n).
     /// Default: 8.
-    #[must_use]
     pub fn nonce_bytes(mut self, bytes: usize) -> Self {
         self.nonce_bytes = bytes;
         self
     }
     /// The number of the configuration (config rotation bits), 0 to 6, by which balancers tell the ids of an old one from those
     /// of a new one. Default: 0.
-    #[must_use]
     pub fn rotation(mut self, rotation: u8) -> Self {
         self.rotation = rotation;
         self

@@ -78,7 +78,6 @@ impl Server<Port> {
     /// Whether HTTP/3 is served too, over UDP on the same port; HTTP/1.1 and HTTP/2 then say so
     /// (`alt-svc`, RFC 7838), unless the handler says something else. Needs [`tls`](Self::tls).
     /// Default: false.
-    #[must_use]
     pub fn http3(mut self, http3: bool) -> Self {
         self.target.http3.on = http3;
         self
@@ -95,7 +94,6 @@ impl Server<Port> {
     /// reset that one of them sends ends a connection that lives on the other. Where packets of one
     /// client may reach several processes or machines with the same certificate, give each a secret
     /// of its own.
-    #[must_use]
     pub fn quic_secret(mut self, secret: impl AsRef<[u8]>) -> Self {
         self.target.http3.secret = Secret::new(secret.as_ref()).map(Some);
         self
@@ -103,13 +101,11 @@ impl Server<Port> {
     /// Makes connection ids by which load balancers find this server (QUIC-LB). Servers that take each other's
     /// place ([`Running::hand_over`](crate::Running::hand_over)) need ids of the same length. A setting out of its range is the error of
     /// [`serve`](Self::serve). Default: ids of 8 bytes that say nothing to others.
-    #[must_use]
     pub fn quic_lb(mut self, quic_lb: QuicLb) -> Self {
         self.target.http3.settings.quic_lb = Some(quic_lb);
         self
     }
     /// The congestion controller of HTTP/3 connections. Default: [`Congestion::Cubic`].
-    #[must_use]
     pub fn quic_congestion(mut self, congestion: Congestion) -> Self {
         self.target.http3.settings.congestion = congestion;
         self
@@ -121,7 +117,6 @@ impl Server<Port> {
     /// callback API has [`is_early`](crate::server::StreamHandle::is_early)); everything else is answered
     /// with 425 (RFC 8470 section 5.2), upon which clients send it again after the handshake.
     /// Default: false.
-    #[must_use]
     pub fn early_data(mut self, early_data: bool) -> Self {
         self.target.http3.settings.early_data = early_data;
         self
