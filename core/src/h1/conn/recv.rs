@@ -328,10 +328,7 @@ impl Conn {
         };
         open.continue_due = false;
         if open.discards() {
-            self.discarded += data.len();
-            if self.discarded > UNREAD_BODY_BYTES_MAX {
-                self.finish(CloseReason::RequestUnread.closed());
-            }
+            self.discard(data.len());
             return Ok(());
         }
         if self.slab.capacity() - self.slab.len() < data.len() {
@@ -339,6 +336,24 @@ impl Conn {
         }
         self.slab.extend_from_slice(data);
         Ok(())
+    }
+
+    /// Throws body bytes away that have no reader: a few keep the connection, more end it, behind the answers that wait.
+    fn discard(&mut self, bytes: usize) {
+        self.discarded += bytes;
+        if self.discarded <= UNREAD_BODY_BYTES_MAX {
+            return;
+        }
+        let reason = CloseReason::RequestUnread;
+        if self.exchanges.len() == 1 {
+            return self.finish(reason.closed());
+        }
+        self.receiving = Receiving::Nothing;
+        self.last.get_or_insert(reason);
+        if let Some(open) = self.receiver() {
+            open.received = true;
+            open.close_because(reason);
+        }
     }
 
     /// Hands the collected bytes over.

@@ -342,12 +342,16 @@ impl Conn {
         }
     }
 
-    /// Conclusions from a part of a response are drawn once, when its bytes are written; where others wait behind it, or the
-    /// connection ends with it, now.
+    /// Conclusions from a part of a response are drawn once, when its bytes are written; where others wait behind it, the
+    /// connection ends with it, or its body finds no room behind what waits, now.
     fn conclude_later(&mut self, now: Instant) {
         let front = self.exchanges.front();
         let ends = self.draining || front.is_some_and(|open| open.close.is_some());
-        if ends || self.side == Side::Client || self.exchanges.len() > 1 {
+        let is_full = |open: &Exchange| {
+            matches!(open.sending, Sending::Body(_)) && self.send_room(open.id) == 0
+        };
+        let waits = self.exchanges.len() > 1 || front.is_some_and(is_full);
+        if ends || self.side == Side::Client || waits {
             return self.advance(now);
         }
         self.enter();

@@ -2,7 +2,7 @@
 
 use super::script::*;
 use crate::http::{Side, StreamId};
-use crate::limits::{Config, Timeouts, UNREAD_BODY_BYTES_MAX};
+use crate::limits::{Config, Limits, Timeouts, UNREAD_BODY_BYTES_MAX};
 use crate::machine::Machine;
 use crate::min_rate::Scarcity;
 use bytes::Bytes;
@@ -54,6 +54,29 @@ fn a_full_outbox_stops_reading_and_the_room_comes_back() {
 }
 
 #[test]
+fn an_answer_that_finds_no_room_behind_one_that_waits_gets_it_with_the_write() {
+    let limits = Limits::default().with_send_buffer_bytes_max(10);
+    let mut script = Script::new(Side::Server, Config::default().with_limits(limits));
+    let at = script.now;
+    script.conn.handle_bytes(at, GET.as_bytes());
+    script.receives();
+    let body = Bytes::from_static(b"more than there is room for");
+    let head = response(200, &[]);
+    script.conn.answer(at, StreamId(1), &head, body).unwrap();
+    script.conn.handler_done(StreamId(1));
+    // The client takes nothing, and asks for more.
+    script.write(0);
+    script.conn.handle_bytes(at, GET.as_bytes());
+    script.receives();
+    assert_eq!(script.conn.send_room(StreamId(2)), 0);
+    script.conn.respond(at, StreamId(2), &head, false).unwrap();
+    script.received();
+    while script.write(usize::MAX) > 0 {}
+    script.receives();
+    assert_eq!(script.received(), ["2 ready"]);
+}
+
+#[test]
 fn what_is_left_of_a_body_nobody_reads_is_thrown_away_within_bounds() {
     for (length, received) in [
         (UNREAD_BODY_BYTES_MAX, vec!["2 GET / end"]),
@@ -70,6 +93,28 @@ fn what_is_left_of_a_body_nobody_reads_is_thrown_away_within_bounds() {
         script.connection_lists(GET);
         assert_eq!(script.received(), received, "{length}");
     }
+}
+
+#[test]
+fn a_body_that_is_too_long_to_be_thrown_away_ends_the_connection_behind_the_answers_that_wait() {
+    let length = UNREAD_BODY_BYTES_MAX + 1;
+    let mut script = Script::server();
+    script.connection_lists(GET);
+    // Its client has all of it, and may go on with the next request before its handler has said so.
+    script.respond(1, &response(200, &[("content-length", "1")]), false);
+    script.send(1, "x", false);
+    script.connection_lists(format!(
+        "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n"
+    ));
+    script.conn.handler_done(StreamId(2));
+    script.respond(2, &response(200, &[]), true);
+    script.connection_lists(vec![b'x'; length]);
+    assert_eq!(script.received(), ["1 GET / end", "2 POST /"]);
+    script.wrote();
+    script.send(1, "", true);
+    assert_eq!(script.received(), [DRAINED]);
+    let answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    assert_eq!(script.wrote(), answer);
 }
 
 #[test]
