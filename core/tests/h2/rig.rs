@@ -150,6 +150,10 @@ impl Rig {
         while let Some(at) = self.conn.next_deadline().filter(|&at| at <= until) {
             self.now = self.now.max(at);
             self.conn.handle_timeout(self.now);
+            assert!(
+                self.conn.next_deadline().is_none_or(|next| next > self.now),
+                "a deadline that stays due would spin"
+            );
         }
         self.now = until;
     }

@@ -188,6 +188,10 @@ impl Rig {
             self.now = self.now.max(at);
             self.conn.handle_timeout(self.now);
             self.run();
+            assert!(
+                self.conn.next_deadline().is_none_or(|next| next > self.now),
+                "a deadline that stays due would spin"
+            );
         }
         self.now = until;
     }

@@ -119,6 +119,13 @@ impl Pair {
         if deadline.is_some_and(|at| at <= now) {
             self.end(side).machine.handle_timeout(now);
             self.report(conduct, side);
+            assert!(
+                self.end(side)
+                    .machine
+                    .next_deadline()
+                    .is_none_or(|next| next > now),
+                "a deadline that stays due would spin"
+            );
         }
         loop {
             conduct.act(self, side);

@@ -60,6 +60,13 @@ impl World {
         if end.machine.next_deadline().is_some_and(|at| at <= now) {
             end.machine.handle_timeout(now);
             take(self, link, own);
+            assert!(
+                own.end(side)
+                    .machine
+                    .next_deadline()
+                    .is_none_or(|next| next > now),
+                "a deadline that stays due would spin"
+            );
         }
     }
 
