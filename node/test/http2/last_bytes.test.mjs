@@ -21,7 +21,7 @@ function deferred () {
   return made
 }
 
-/** A server that answers its first request with "hel", and sends each of the parts behind it when its promise is kept. */
+/** A server that answers its first request with "hel", and sends each of the parts behind it when its promise is kept; `null` is its end. */
 async function answering (t, parts) {
   const server = net.createServer(socket => {
     socket.on('error', () => {}).write(frame(SETTINGS, 0, 0, Buffer.alloc(0)))
@@ -35,7 +35,7 @@ async function answering (t, parts) {
       socket.off('data', onData).resume().write(Buffer.concat([OK, data(0, 'hel')]))
       for (const [due, bytes] of parts) {
         await due
-        socket.write(bytes)
+        bytes === null ? socket.end() : socket.write(bytes)
       }
     })
   })
@@ -91,3 +91,22 @@ for (const [at, outcome] of [['hel', 'fails, because the rest is lost'], ['lo', 
     assert.equal(settled, at === 'lo' ? 'ends' : 'ERR_STREAM_PREMATURE_CLOSE')
   })
 }
+
+test('a reader that rests gets the rest of a whole response, where the server has declined the upload and ended the connection', async t => {
+  const [paused, reset] = [deferred(), deferred()]
+  const socket = net.connect(await answering(t, [[paused.promise, Buffer.concat([data(END_STREAM, 'lo'), endings['a reset in order']])], [reset.promise, null]]), '127.0.0.1')
+  const session = connect('http://localhost', { createConnection: () => socket })
+  t.after(() => { session.destroy() })
+  const stream = session.request({ ':path': '/', ':method': 'POST' })
+  const [events, closed] = [[], new Promise(resolve => { stream.on('close', resolve) })]
+  for (const name of ['error', 'end']) stream.on(name, error => { events.push(error?.code ?? name) })
+  stream.on('aborted', () => { reset.resolve() }).on('data', chunk => { events.push(String(chunk)) })
+  stream.once('data', () => {
+    stream.pause()
+    paused.resolve()
+  })
+  await once(socket, 'close')
+  stream.resume()
+  await closed
+  assert.deepEqual([events, stream.rstCode], [['hel', 'lo', 'end'], NO_ERROR])
+})

@@ -62,8 +62,8 @@ export class ClientHttp2Stream extends StreamOutput {
     return stateOf(this.$isFinished, this.$isReceived, this.$owner?.localSettings.initialWindowSize, this.$received, this.$received - this.$untaken)
   }
 
-  /** Whether both sides have ended in order. */
-  get $isWhole (): boolean { return this.$isReceived && this.$isFinished && !this.$isReset && this.$code === ErrorCode.NoError }
+  /** Whether both sides have ended in order, or the server has declined the rest of the upload behind its whole answer (RFC 9113 section 8.1). */
+  get $isWhole (): boolean { return this.$isReceived && (this.$isFinished || this.$isClosed) && !this.$isReset && this.$code === ErrorCode.NoError }
 
   /** Runs as a part of its request's async context. */
   $inContext<T> (call: () => T): T { return this.$context.runInAsyncScope(call) }
