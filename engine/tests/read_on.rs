@@ -4,18 +4,25 @@
 use crate::support::peer::service_fn;
 use crate::support::ports;
 use bytes::Bytes;
+use futures_util::stream;
 use http::{Request, Response};
 use http_body::Frame;
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{
+    AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream, ReadBuf,
+};
 use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use trunkline::client::{ClientTls, Protocols, ResponseExt};
-use trunkline::{Body, Client, Tls, serve};
+use trunkline::server::Streams;
+use trunkline::{Body, Client, Limits, ServerConfig, Tls, serve};
 
 fn run(test: impl Future<Output = ()>) {
     let runtime = Builder::new_multi_thread()
@@ -190,5 +197,77 @@ fn a_reader_behind_the_response_gets_the_error_of_a_client_that_is_gone() {
         expect_early(&mut socket, 1).await;
         drop(socket);
         assert!(reads.recv().await.unwrap().is_err());
+    });
+}
+
+/// A transport that notes what its owner did last.
+struct Noted {
+    transport: DuplexStream,
+    was_read: Arc<AtomicBool>,
+}
+
+impl AsyncRead for Noted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.was_read.store(true, Ordering::Relaxed);
+        Pin::new(&mut self.transport).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Noted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.was_read.store(false, Ordering::Relaxed);
+        Pin::new(&mut self.transport).poll_write(cx, bytes)
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.transport).poll_flush(cx)
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.transport).poll_shutdown(cx)
+    }
+}
+
+#[test]
+fn a_connection_that_its_answer_kept_from_reading_waits_for_bytes_once_that_is_written() {
+    const OUTBOX_BYTES_MAX: usize = 1024;
+    const PIPE_BYTES: usize = 3 * OUTBOX_BYTES_MAX;
+    const ANSWER_BYTES: usize = 5 * OUTBOX_BYTES_MAX;
+    /// More than the turns that the tasks of this test have to do.
+    const TURNS: usize = 100;
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        // The answer is still above the bound without what the pipe takes of it, and leaves with one write then.
+        let (mut client, transport) = tokio::io::duplex(PIPE_BYTES);
+        let was_read = Arc::new(AtomicBool::new(false));
+        let noted = Noted {
+            transport,
+            was_read: Arc::clone(&was_read),
+        };
+        let streams = Streams::new(stream::iter([io::Result::Ok(noted)]));
+        let service = service_fn(|request: Request<Body>| async {
+            tokio::spawn(request.into_body().text());
+            Ok::<_, Infallible>(Response::new(Body::from(vec![b'a'; ANSWER_BYTES])))
+        });
+        let limits = Limits::default().with_outbox_bytes_max(OUTBOX_BYTES_MAX);
+        let config = ServerConfig::default().with_limits(limits);
+        tokio::spawn(serve(streams, service).config(config).into_future());
+        let head = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\n";
+        client.write_all(head).await.unwrap();
+        assert_eq!(client.read_u8().await.unwrap(), b'H');
+        // Wakes the connection, which reads nothing while so much waits.
+        client.write_all(b"re").await.unwrap();
+        let mut answer = vec![0; ANSWER_BYTES];
+        client.read_exact(&mut answer).await.unwrap();
+        for _ in 0..TURNS {
+            tokio::task::yield_now().await;
+        }
+        assert!(was_read.load(Ordering::Relaxed));
     });
 }

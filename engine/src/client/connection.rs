@@ -257,11 +257,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         if self.io.is_alarm_due(now) {
             self.io.poll_alarm(cx);
         }
-        let mut more = true;
+        let mut read = Poll::Ready(true);
         for _ in 0..READS_MAX {
-            more = matches!(self.io.poll_read(cx, now), Poll::Ready(true));
+            read = self.io.poll_read(cx, now);
             self.take_events(now);
-            if !more {
+            if read != Poll::Ready(true) {
                 break;
             }
         }
@@ -269,9 +269,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             self.health.handle_bytes(now);
             self.looked = false;
         }
-        if self.io.expire_due(now) {
+        let has_expired = self.io.expire_due(now);
+        if has_expired {
             self.take_events(now);
-            more = true;
         }
         self.expire(now);
         self.sweep_unsettled(now);
@@ -291,7 +291,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.watch_unasked();
         self.watch_answers(now);
         self.deadlines.poll_arm(cx, now);
-        more || pumped || !self.rest(cx, now)
+        has_expired || pumped || self.io.reads_on(read) || !self.rest(cx, now)
     }
 
     /// The task is about to sleep: memory that an idle connection does not need goes back, and the

@@ -105,7 +105,7 @@ impl<S: Serve, T: AsyncRead + AsyncWrite + Unpin> ServedConnection<S, T> {
             if self.io.is_done(now) || (self.serving.left.is_some() && written.is_ready()) {
                 return Poll::Ready(());
             }
-            if matches!(read, Poll::Ready(true)) || (answered && written.is_ready()) {
+            if self.io.reads_on(read) || (answered && written.is_ready()) {
                 continue;
             }
             let release = self.io.rest(now);

@@ -30,6 +30,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionIo<S> {
             machine.handle_bytes(now, bytes)
         })
     }
+    /// Whether the owner reads on behind a turn in which `read` came back: there may be more, or the machine wants bytes again that
+    /// it did not want then, for which no read waits, so that nothing would wake the owner.
+    pub(crate) fn reads_on(&self, read: Poll<bool>) -> bool {
+        match read {
+            Poll::Ready(true) => true,
+            Poll::Ready(false) => {
+                let has_bytes = matches!(self.carrier, IoKind::Bytes(_)) && !self.read_closed;
+                has_bytes && self.machine.wants_read()
+            }
+            Poll::Pending => false,
+        }
+    }
     /// Reads what has come over QUIC, even where the runtime has not been notified of it yet. True: the peer
     /// has sent something.
     pub(crate) fn read_unnotified(&mut self, now: Instant) -> bool {
