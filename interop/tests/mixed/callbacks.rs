@@ -1,8 +1,8 @@
 //! The handler of a server with callbacks. An exchange is a task of the thread that serves.
 
-use crate::book::{Book, Call, SeenEnd};
 use crate::dice::Dice;
 use crate::plan::{End, Feeds, Pace, Plan, Reads};
+use crate::records::{Call, Records, SeenEnd};
 use crate::source::{PAUSE, Source, TRAILER};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method};
@@ -25,7 +25,7 @@ const AHEAD_MAX: usize = 100_000;
 
 #[derive(Clone)]
 pub(crate) struct Site {
-    pub(crate) book: Arc<Book>,
+    pub(crate) records: Arc<Records>,
     pub(crate) dice: Rc<RefCell<Dice>>,
 }
 
@@ -68,7 +68,7 @@ impl Callbacks for Site {
     ) -> Rc<Exchange> {
         let path = std::str::from_utf8(head.path().unwrap()).unwrap();
         let exchange = Rc::new(Exchange {
-            call: Arc::new(self.book.enter(path)),
+            call: Arc::new(self.records.enter(path)),
             handle,
             connection: connection.clone(),
             parts: RefCell::default(),

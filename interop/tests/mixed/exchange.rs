@@ -1,10 +1,10 @@
 //! One exchange as its client plays it, and whether it went as it must.
 
-use crate::book::{Seen, SeenEnd};
 use crate::clients::{AnyClient, Interims, RETRIES};
 use crate::content;
 use crate::handler::{BoxBody, BoxError};
 use crate::plan::{End, Leaves, Plan, Reads};
+use crate::records::{Seen, SeenEnd};
 use crate::source::{PAUSE, TRAILER};
 use http::{HeaderMap, Method, Response, StatusCode};
 use http_body::Body as _;

@@ -1,7 +1,7 @@
 //! The handler of servers whose requests are those of the crate `http`: ours of both kinds, and hyper.
 
-use crate::book::{Book, Watched};
 use crate::plan::{End, Plan, Reads};
+use crate::records::{Records, Watched};
 use crate::source::{PAUSE, Source, TRAILER};
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
@@ -19,13 +19,13 @@ pub(crate) type BoxBody = UnsyncBoxBody<Bytes, BoxError>;
 /// Pieces with a pause behind them, of a request that is read slowly.
 const PAUSES_MAX: usize = 12;
 
-pub(crate) async fn answer<B>(book: Arc<Book>, request: Request<B>) -> Response<BoxBody>
+pub(crate) async fn answer<B>(records: Arc<Records>, request: Request<B>) -> Response<BoxBody>
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<BoxError> + Send,
 {
     let (parts, body) = request.into_parts();
-    let call = Arc::new(book.enter(parts.uri.path()));
+    let call = Arc::new(records.enter(parts.uri.path()));
     let plan = Arc::clone(&call.plan);
     let body = Watched {
         body,
@@ -74,7 +74,7 @@ where
         Reads::Kept => source.holding(body),
         Reads::Beside => {
             tokio::spawn(async move {
-                // A body that is not whole is in the book.
+                // A body that is not whole is in the records.
                 let _ = read(body, usize::MAX, is_slow).await;
             });
             source
@@ -82,7 +82,7 @@ where
         Reads::AheadOfEnd => {
             let (read_all, until) = oneshot::channel();
             tokio::spawn(async move {
-                // A body that is not whole is in the book.
+                // A body that is not whole is in the records.
                 let _ = read(body, usize::MAX, is_slow).await;
                 let _ = read_all.send(());
             });

@@ -8,7 +8,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod book;
 mod callbacks;
 mod clients;
 mod content;
@@ -17,21 +16,23 @@ mod exchange;
 mod handler;
 mod loss;
 mod plan;
+mod records;
 mod servers;
 mod source;
 mod way;
 
-use book::Book;
 use clients::AnyClient;
 use dice::Dice;
 use exchange::{Outcome, Rules};
 use plan::Plan;
+use records::Records;
 use servers::{Form, Running};
 use std::future::Future;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use trunkline::client::InspectLimits;
 use trunkline_interop::{Certificate, Workplace};
@@ -69,9 +70,11 @@ struct Run {
     port: u16,
     server: Option<trunkline::server::Inspector>,
     client: AnyClient,
-    book: Arc<Book>,
+    records: Arc<Records>,
     is_draining: AtomicBool,
     next: AtomicU64,
+    /// Half of the exchanges have begun.
+    half: Notify,
     exchanges: u64,
 }
 
@@ -103,8 +106,8 @@ async fn run(setting: Setting, seed: u64) {
     let workplace = Workplace::new().unwrap();
     let certificate = Certificate::write(workplace.path()).unwrap();
     let mut dice = Dice::new(seed);
-    let book = Arc::<Book>::default();
-    let at = Arc::clone(&book);
+    let records = Arc::<Records>::default();
+    let at = Arc::clone(&records);
     let Running {
         port,
         inspector,
@@ -128,9 +131,10 @@ async fn run(setting: Setting, seed: u64) {
         port,
         server: inspector,
         client,
-        book,
+        records,
         is_draining: AtomicBool::new(false),
         next: AtomicU64::new(0),
+        half: Notify::new(),
         exchanges,
     });
     let mut tasks = JoinSet::new();
@@ -140,9 +144,7 @@ async fn run(setting: Setting, seed: u64) {
     let mut drain = Some(drain);
     let mut draining = None;
     if drains {
-        while run.next.load(Ordering::SeqCst) < exchanges / 2 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        run.half.notified().await;
         run.is_draining.store(true, Ordering::SeqCst);
         draining = drain.take().map(tokio::spawn);
     }
@@ -168,17 +170,20 @@ async fn exchange_until_over(run: Arc<Run>) {
         if id >= run.exchanges {
             return;
         }
+        if id == run.exchanges / 2 {
+            run.half.notify_one();
+        }
         // The plan of an exchange is the same in each run with its seed.
         let mut dice = Dice::new(run.seed << 32 | id);
         let plan = Plan::new(id, run.setting.way.is_h1(), &mut dice);
         let plan = Arc::new(plan);
-        run.book.open(&plan);
+        run.records.open(&plan);
         let url = run.setting.way.url(run.port, id);
         let what = format!("exchange {id}: {plan:#?}");
         let outcome = within(&run, &what, exchange::play(&run.client, &plan, &url)).await;
         let wrong = run.judge(&plan, &outcome);
         if let Some(wrong) = wrong {
-            let (seen, outcome) = (run.book.seen(id), format!("{outcome:#?}"));
+            let (seen, outcome) = (run.records.seen(id), format!("{outcome:#?}"));
             run.fail(&format!("{wrong}\n{what}\n{seen:?}\n{outcome}"))
                 .await;
         }
@@ -206,17 +211,17 @@ impl Run {
             ours_both: our_client && self.setting.form != Form::Hyper,
             is_draining: self.is_draining.load(Ordering::SeqCst),
         };
-        exchange::judge(plan, outcome, &self.book.seen(plan.id), rules)
+        exchange::judge(plan, outcome, &self.records.seen(plan.id), rules)
     }
     /// No handler and nothing that one has started is left.
     async fn all_is_over(&self) {
         let over = async {
-            while !self.book.still_open().is_empty() {
+            while !self.records.still_open().is_empty() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
         if tokio::time::timeout(HANGS, over).await.is_err() {
-            let left = self.book.still_open();
+            let left = self.records.still_open();
             self.fail(&format!("left at handlers: {left:#?}")).await;
         }
     }

@@ -1,9 +1,9 @@
 //! The servers: each of ours, and hyper.
 
-use crate::book::Book;
 use crate::callbacks::Site;
 use crate::dice::Dice;
 use crate::handler;
+use crate::records::Records;
 use crate::way::Way;
 use futures_util::future::BoxFuture;
 use http::Request;
@@ -52,7 +52,7 @@ const DRAIN: Duration = Duration::from_secs(90);
 pub(crate) async fn start(
     form: Form,
     way: Way,
-    book: Arc<Book>,
+    records: Arc<Records>,
     certificate: &Certificate,
     dice: &mut Dice,
 ) -> Running {
@@ -61,10 +61,10 @@ pub(crate) async fn start(
         .then(|| Tls::from_pem_files(&certificate.chain, &certificate.key).unwrap());
     let config = config(dice);
     match form {
-        Form::Serve => serve(book, tls, config).await,
-        Form::Workers => workers(book, tls, config),
-        Form::Callbacks => callbacks(book, tls, config, dice.clone()),
-        Form::Hyper => hyper(way, book, certificate).await,
+        Form::Serve => serve(records, tls, config).await,
+        Form::Workers => workers(records, tls, config),
+        Form::Callbacks => callbacks(records, tls, config, dice.clone()),
+        Form::Hyper => hyper(way, records, certificate).await,
     }
 }
 
@@ -93,11 +93,11 @@ pub(crate) fn windows(dice: &mut Dice) -> Windows {
     }
 }
 
-async fn serve(book: Arc<Book>, tls: Option<Tls>, config: ServerConfig) -> Running {
+async fn serve(records: Arc<Records>, tls: Option<Tls>, config: ServerConfig) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let router = axum::Router::new().fallback(move |request: Request<axum::body::Body>| {
-        let answer = handler::answer(Arc::clone(&book), request);
+        let answer = handler::answer(Arc::clone(&records), request);
         async move { answer.await.map(axum::body::Body::new) }
     });
     let (stop, stopped) = oneshot::channel::<()>();
@@ -121,9 +121,9 @@ async fn serve(book: Arc<Book>, tls: Option<Tls>, config: ServerConfig) -> Runni
     }
 }
 
-fn workers(book: Arc<Book>, tls: Option<Tls>, config: ServerConfig) -> Running {
+fn workers(records: Arc<Records>, tls: Option<Tls>, config: ServerConfig) -> Running {
     let service = service_fn(move |request: Request<Body>| {
-        let answer = handler::answer(Arc::clone(&book), request);
+        let answer = handler::answer(Arc::clone(&records), request);
         async move { Ok::<_, Infallible>(answer.await) }
     });
     let mut server = Server::bind("127.0.0.1:0").workers(2).config(config);
@@ -141,7 +141,7 @@ fn workers(book: Arc<Book>, tls: Option<Tls>, config: ServerConfig) -> Running {
     }
 }
 
-fn callbacks(book: Arc<Book>, tls: Option<Tls>, config: ServerConfig, dice: Dice) -> Running {
+fn callbacks(records: Arc<Records>, tls: Option<Tls>, config: ServerConfig, dice: Dice) -> Running {
     let mut server = Server::bind("127.0.0.1:0").workers(1).config(config);
     if let Some(tls) = tls {
         server = server.tls(tls).http3(true);
@@ -156,7 +156,7 @@ fn callbacks(book: Arc<Book>, tls: Option<Tls>, config: ServerConfig, dice: Dice
         let runtime = runtime.enable_all().build().unwrap();
         LocalSet::new().block_on(&runtime, async move {
             let dice = Rc::new(RefCell::new(dice));
-            let (handle, serving) = listening.serve_callbacks(Site { book, dice }).unwrap();
+            let (handle, serving) = listening.serve_callbacks(Site { records, dice }).unwrap();
             let serving = tokio::task::spawn_local(serving);
             // A test that fails drops it.
             let _ = stopped.await;
@@ -175,20 +175,20 @@ fn callbacks(book: Arc<Book>, tls: Option<Tls>, config: ServerConfig, dice: Dice
     }
 }
 
-async fn hyper(way: Way, book: Arc<Book>, certificate: &Certificate) -> Running {
+async fn hyper(way: Way, records: Arc<Records>, certificate: &Certificate) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let tls = way.is_tls().then(|| acceptor(certificate));
     let accepting = tokio::spawn(async move {
         while let Ok((socket, _)) = listener.accept().await {
-            let (tls, book) = (tls.clone(), Arc::clone(&book));
+            let (tls, records) = (tls.clone(), Arc::clone(&records));
             tokio::spawn(async move {
                 match tls {
-                    None => serve_hyper(socket, book).await,
+                    None => serve_hyper(socket, records).await,
                     Some(tls) => {
                         // A client may have left.
                         if let Ok(socket) = tls.accept(socket).await {
-                            serve_hyper(socket, book).await;
+                            serve_hyper(socket, records).await;
                         }
                     }
                 }
@@ -218,10 +218,10 @@ fn acceptor(certificate: &Certificate) -> TlsAcceptor {
 
 async fn serve_hyper(
     socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    book: Arc<Book>,
+    records: Arc<Records>,
 ) {
     let service = hyper::service::service_fn(move |request| {
-        let answer = handler::answer(Arc::clone(&book), request);
+        let answer = handler::answer(Arc::clone(&records), request);
         async move { Ok::<_, Infallible>(answer.await) }
     });
     let builder = auto::Builder::new(TokioExecutor::new());

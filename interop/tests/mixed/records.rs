@@ -13,7 +13,7 @@ use std::task::{Context, Poll, ready};
 
 /// All exchanges, by their number.
 #[derive(Debug, Default)]
-pub(crate) struct Book {
+pub(crate) struct Records {
     entries: Mutex<HashMap<u64, Entry>>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum SeenEnd {
     Failed,
 }
 
-impl Book {
+impl Records {
     pub(crate) fn open(&self, plan: &Arc<Plan>) {
         let entry = Entry {
             plan: Arc::clone(plan),
@@ -65,7 +65,7 @@ impl Book {
             ..Seen::default()
         };
         Call {
-            book: Arc::clone(self),
+            records: Arc::clone(self),
             plan: Arc::clone(&entry.plan),
             number: calls,
         }
@@ -88,7 +88,7 @@ impl Book {
 /// One call of a handler, until it and what it has started are dropped.
 #[derive(Debug)]
 pub(crate) struct Call {
-    book: Arc<Book>,
+    records: Arc<Records>,
     pub(crate) plan: Arc<Plan>,
     /// The first is 1.
     pub(crate) number: u32,
@@ -96,7 +96,7 @@ pub(crate) struct Call {
 
 impl Call {
     fn note(&self, note: impl FnOnce(&mut Seen)) {
-        let mut entries = self.book.lock();
+        let mut entries = self.records.lock();
         let entry = entries.get_mut(&self.plan.id).unwrap();
         // A later call counts from the beginning.
         if entry.seen.calls == self.number {
@@ -124,7 +124,7 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        let mut entries = self.book.lock();
+        let mut entries = self.records.lock();
         if let Some(entry) = entries.get_mut(&self.plan.id) {
             entry.seen.open -= 1;
         }
