@@ -24,8 +24,32 @@ pub(crate) struct ExchangeCallbacks {
     number: u32,
     is_watched: bool,
     is_over: bool,
-    /// Its body, until its end is settled, and whether it is what goes out through a tunnel.
-    upload: Option<(Arc<Upload>, bool)>,
+    /// Its body, until its end is settled.
+    upload: Option<(Arc<Upload>, UploadKind)>,
+}
+
+/// The kinds of request bodies that JavaScript sends piece by piece.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum UploadKind {
+    /// The request's content.
+    Content,
+    /// Bytes for the tunnel that the peer may open with a status of 101.
+    Upgrade,
+    /// Bytes for the tunnel that the peer may open with a status of 2xx, too (RFC 9110 section 9.3.6).
+    Connect,
+    /// Bytes for a tunnel that the peer has refused: they end with the response.
+    Refused,
+}
+
+impl UploadKind {
+    /// Its kind behind a response's head of `status`.
+    fn answered(self, status: u16) -> Self {
+        match (self, status) {
+            (Self::Upgrade | Self::Connect, 101) | (Self::Connect, 200..300) => self,
+            (Self::Upgrade | Self::Connect, _) => Self::Refused,
+            (Self::Content | Self::Refused, _) => self,
+        }
+    }
 }
 
 impl ExchangeCallbacks {
@@ -39,10 +63,9 @@ impl ExchangeCallbacks {
             upload: None,
         }
     }
-    /// Notes a body that JavaScript sends piece by piece; `is_tunnel`: what is left of it goes out
-    /// when the peer has ended.
-    pub(crate) fn watch_upload(&mut self, upload: &Arc<Upload>, is_tunnel: bool) {
-        self.upload = Some((Arc::clone(upload), is_tunnel));
+    /// Notes a body that JavaScript sends piece by piece.
+    pub(crate) fn watch_upload(&mut self, upload: &Arc<Upload>, kind: UploadKind) {
+        self.upload = Some((Arc::clone(upload), kind));
     }
     /// Ends the exchange before it began.
     pub(crate) fn refuse(&mut self, why: &serde_json::Value) {
@@ -54,12 +77,12 @@ impl ExchangeCallbacks {
         entry[0] |= completion_flag::LAST;
         self.shared.complete(entry, bytes, &[]);
     }
-    /// Ends the response where the request's body goes on behind it, under the number that JavaScript has for it: the body
-    /// has the last completion. False: it does not go on.
+    /// Ends the response where the request's body, or what goes out through a tunnel, goes on behind it, under the number that
+    /// JavaScript has for it: the body has the last completion. False: it does not go on.
     fn end_before_body(&mut self, completions: impl FnOnce(&Shared)) -> bool {
         let goes_on = match &self.upload {
-            Some((upload, false)) => upload.continue_past_response(|| completions(&self.shared)),
-            _ => false,
+            None | Some((_, UploadKind::Refused)) => false,
+            Some((upload, _)) => upload.continue_past_response(|| completions(&self.shared)),
         };
         if goes_on {
             self.upload = None;
@@ -76,8 +99,9 @@ impl ExchangeCallbacks {
     /// JavaScript can send nothing more under this number: a body that it has not ended ends here.
     fn over(&mut self) {
         self.leave();
-        if let Some((upload, is_tunnel)) = self.upload.take() {
-            upload.let_go(is_tunnel);
+        if let Some((upload, kind)) = self.upload.take() {
+            // Bytes that were written to a tunnel leave.
+            upload.let_go(kind != UploadKind::Content);
         }
     }
 }
@@ -101,6 +125,9 @@ impl ExchangeListener for ExchangeCallbacks {
         });
     }
     fn response(&mut self, head: &ResponseHead, version: Version, body: BodyArrival) {
+        if let Some((_, kind)) = &mut self.upload {
+            *kind = kind.answered(head.status);
+        }
         let version = version_code(version);
         let (mut behind, mut word, mut flags) = (Bytes::new(), 0, 0);
         let reason = match head.phrase() {
@@ -147,8 +174,8 @@ impl ExchangeListener for ExchangeCallbacks {
     fn await_unsent(&mut self) -> Option<Box<dyn Send>> {
         // One of which JavaScript has more holds the process itself, where it does not wait for its source.
         let is_all_here = match &self.upload {
-            Some((upload, is_tunnel)) => *is_tunnel || !upload.decides_to_go_on(),
-            None => true,
+            None | Some((_, UploadKind::Refused)) => true,
+            Some((upload, _)) => !upload.decides_to_go_on(),
         };
         is_all_here.then(|| -> Box<dyn Send> { Box::new(ProcessHold::new(&self.shared)) })
     }

@@ -8,7 +8,7 @@ use crate::channel::ring::{Entry, Submissions, body_of, code_of};
 use crate::channel::shared::Shared;
 use crate::channel::shared::stream_table::End;
 use crate::client::Clients;
-use crate::client::exchange::{ExchangeCallbacks, Upload, UploadBody};
+use crate::client::exchange::{ExchangeCallbacks, Upload, UploadBody, UploadKind};
 use crate::failure;
 use crate::server::bridge::ServerBridge;
 use crate::server::bridge::load::Load;
@@ -229,13 +229,17 @@ fn begin(
         }
     };
     // An extended CONNECT is one too.
-    let is_tunnel = leaves_http || head.method() == b"CONNECT";
+    let kind = match head.method() {
+        b"CONNECT" => UploadKind::Connect,
+        _ if leaves_http => UploadKind::Upgrade,
+        _ => UploadKind::Content,
+    };
     let (body, upload) = match body_of(entry) {
         body::INLINE => (Body::full(Bytes::copy_from_slice(inline)), None),
         body::BY_REFERENCE => (Body::full(put), None),
         body::STREAMING => {
             let upload = Arc::<Upload>::default();
-            callbacks.watch_upload(&upload, is_tunnel);
+            callbacks.watch_upload(&upload, kind);
             (streaming(shared, number, &upload), Some(upload))
         }
         _ => (Body::empty(), None),
@@ -260,7 +264,7 @@ fn begin(
     Some(Open {
         listening,
         upload,
-        is_tunnel,
+        is_tunnel: kind != UploadKind::Content,
     })
 }
 

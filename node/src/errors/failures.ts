@@ -320,6 +320,9 @@ function goneBy (code: number, cause: Error): Error {
   return code === http2.NGHTTP2_NO_ERROR ? new InformationalError(words, { cause }) : new SocketError(words, { cause })
 }
 
+/** The error of a write whose peer takes no more. */
+export function brokenPipe (): Error { return Object.assign(system('EPIPE', 'write EPIPE'), { errno: errnoOf('EPIPE'), syscall: 'write' }) }
+
 /** The system's number of an error, as errors of Node.js have it. */
 function errnoOf (code: string): number | undefined {
   const number = (constants.errno as Record<string, number>)[code]

@@ -214,7 +214,7 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
       const isStream = this.isOnStream
       // As with undici: closing or destroying the dispatcher does not touch a socket that was handed over.
       if (!isStream) this.owner.onLeft(this)
-      return this.openTunnel(status, fields, isStream ? new StreamTunnel(this.bridge, this) : new Tunnel(this.bridge, this))
+      return this.openTunnel(status, fields, isStream ? new StreamTunnel(this.bridge, this, this.isConnect) : new Tunnel(this.bridge, this))
     }
     if (status === 407 && this.isForwarded) return this.giveUp(new InvalidArgumentError(PROXY_WANTS_CREDENTIALS))
     // As with undici: the caller of CONNECT gets every answer, and reads the body of a refusal from the socket.
@@ -319,6 +319,7 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
 
   private endTunnel (tunnel: Tunnel): void {
     tunnel.finish()
+    if (this.isOnStream && this.number !== 0) this.owner.behind.add(tunnel)
     this.settle()
     this.leave()
   }
@@ -410,7 +411,12 @@ export class Exchange implements DispatchController, ExchangeCallbacks, Tracked 
     this.tunnel?.onRoom(bytes)
   }
 
-  onReleased (): void { this.upload?.stop() }
+  onReleased (): void {
+    this.upload?.stop()
+    if (this.tunnel === null) return
+    this.owner.behind.delete(this.tunnel)
+    this.tunnel.onReleased()
+  }
 
   // Calls of the upload.
 

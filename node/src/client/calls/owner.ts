@@ -1,6 +1,7 @@
 // The dispatcher of a request under way, as far as the request needs it.
 
 import type { Load, Target } from '../dispatcher/load'
+import type { GoesOn } from '../prepare/upload'
 import type { Connection } from '../connect/connection'
 import type { Failure, FailureOwner } from '../../errors/failures'
 
@@ -14,6 +15,8 @@ export interface UnreadBody {
 export interface RequestOwner<R> extends FailureOwner {
   /** Its requests fail when this turn is over, and get nothing before. */
   readonly destroyed: boolean
+  /** Uploads, and tunnels on streams, that go on behind their responses. */
+  readonly behind: Set<GoesOn>
   /** Counts the request out. */
   onOver: (request: R) => void
   /** Its end comes behind the reader of a response's body, all of which has come. */

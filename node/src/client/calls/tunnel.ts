@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { Duplex } from 'node:stream'
 import { Fifo } from '../../fifo'
 import { SocketError } from '../../errors'
+import { brokenPipe } from '../../errors/failures'
 import { Timer } from '../../http2/callbacks/timer'
 import { waitingPieces } from '../../http2/callbacks/waiting'
 import type { Connection } from '../connect/connection'
@@ -32,8 +33,14 @@ export class Tunnel extends Duplex {
   private waiting: ((error?: Error) => void) | null = null
   private held = new Fifo<Buffer>()
   private isWanted = false
+  /** The peer has ended its side. */
   private hasEnded = false
+  private hasSentEnd = false
+  /** Nothing more is taken of what is written. */
+  private isReleased = false
   private isUnreferenced = false
+  /** It holds the process behind the peer's end. */
+  private isHolding = false
   /** Ends the exchange when what was written has left; only behind `destroy`. */
   private leave: (() => void) | null = null
 
@@ -47,8 +54,9 @@ export class Tunnel extends Duplex {
   readonly connecting = false
   readonly pending = false
 
-  constructor (private readonly bridge: Bridge, private readonly under: Under) {
-    super({ allowHalfOpen: false, autoDestroy: true })
+  /** `allowHalfOpen`: its user ends our side, as with streams of node:http2. */
+  constructor (private readonly bridge: Bridge, private readonly under: Under, allowHalfOpen = false) {
+    super({ allowHalfOpen, autoDestroy: true })
     this.connection = under.connection
   }
 
@@ -65,11 +73,12 @@ export class Tunnel extends Duplex {
     if (this.isWanted) this.pour()
   }
 
+  /** The peer has ended its side. What is written goes on, as with a socket of the system, until its user has read that end. */
   finish (): void {
-    this.hasEnded = true
     // The end of its exchange gives up what holds the process.
-    this.ref()
-    this.leave = null
+    if (this.isUnreferenced) this.bridge.hold()
+    this.hasEnded = true
+    if (this.under.number === 0) this.release()
     if (this.held.length === 0) {
       this.push(null)
       // As a socket does: where nothing is unread the end comes also to who does not read. It may have come with the head, whose
@@ -77,14 +86,45 @@ export class Tunnel extends Duplex {
       setImmediate(() => { this.read(0) })
     }
     // No room events follow: the engine sends what it has.
-    if (this.under.number === 0) this.rouse()
+    if (this.isReleased) this.rouse()
+    else this.updateHold()
   }
+
+  /** Nothing more is taken behind the peer's end: our side has ended, or the connection is lost. */
+  onReleased (): void {
+    this.release()
+    this.updateHold()
+    if (!this.destroyed) this.rouse(brokenPipe())
+  }
+
+  private release (): void {
+    this.isReleased = true
+    if (this.hasSentEnd) return
+    // Nothing is left to write to, for which one could stay half open.
+    this.allowHalfOpen = false
+    if (this.readableEnded) this.end()
+  }
+
+  /** Behind the peer's end what is written holds the process, until the peer has it, and a stream until its user ends it. */
+  private updateHold (): void {
+    const holds = this.hasEnded && !this.isReleased && !this.isUnreferenced && (this.allowHalfOpen || this.ahead > 0 || this.hasSentEnd || this.destroyed)
+    if (holds === this.isHolding) return
+    this.isHolding = holds
+    if (holds) this.bridge.hold()
+    else this.bridge.release()
+  }
+
+  /** A dispatcher that closes waits for what its user writes behind the peer's end. */
+  get outlivesClose (): boolean { return true }
+
+  giveUp (error: Error): void { this.break(error) }
 
   break (error: Error | null): void { if (!this.destroyed) this.destroy(error ?? undefined) }
 
   onRoom (bytes: number): void {
     this.timer?.refresh()
     this.ahead -= bytes
+    this.updateHold()
     if (this.ahead <= 0) this.leave?.()
     if (this.ahead <= AHEAD_BYTES_MAX) this.rouse()
   }
@@ -115,8 +155,9 @@ export class Tunnel extends Duplex {
   }
 
   override _write (chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
-    // The peer has ended, or the connection has failed and `onFailed` follows. What came before is not read yet, and an error
-    // here would drop it: as with a socket of the system, the write succeeds.
+    if (this.hasEnded && this.isReleased) return done(brokenPipe())
+    // The connection has failed and `onFailed` follows. What came before is not read yet, and an error here would drop it: as
+    // with a socket of the system, the write succeeds.
     if (this.under.number === 0) return done()
     this.send(chunk)
     if (this.ahead > AHEAD_BYTES_MAX) this.waiting = done
@@ -128,10 +169,13 @@ export class Tunnel extends Duplex {
     this.ahead += chunk.length
     this.bytesWritten += chunk.length
     this.bridge.piece(this.under.number, chunk)
+    this.updateHold()
   }
 
   override _final (done: () => void): void {
+    this.hasSentEnd = true
     if (this.under.number !== 0) this.bridge.end(this.under.number)
+    this.updateHold()
     done()
   }
 
@@ -144,7 +188,9 @@ export class Tunnel extends Duplex {
       // A socket of the system has taken these by now, and they leave.
       for (const piece of waitingPieces(this)) this.send(piece)
       if (this.ahead > 0) this.linger(reason)
+      else if (this.hasEnded) this.leaveBehind()
       else this.under.release(reason)
+      this.updateHold()
     }
     // The writer has no error of a socket that was closed without one: its bytes leave.
     this.rouse(error ?? undefined)
@@ -160,8 +206,14 @@ export class Tunnel extends Duplex {
     this.leave = () => {
       this.leave = null
       clearTimeout(timer)
-      if (this.under.number !== 0) this.under.giveUp(reason)
+      if (this.hasEnded) this.leaveBehind()
+      else if (this.under.number !== 0) this.under.giveUp(reason)
     }
+  }
+
+  /** Its exchange is over with the peer's end: the engine sends what it has taken, and ends our side. */
+  private leaveBehind (): void {
+    if (!this.isReleased && !this.hasSentEnd) this.bridge.cancel(this.under.number)
   }
 
   // Methods of sockets.
@@ -173,17 +225,19 @@ export class Tunnel extends Duplex {
 
   /** Keeps the process alive, as long as it is open. */
   ref (): this {
-    if (this.isUnreferenced) this.bridge.hold()
+    if (!this.isUnreferenced) return this
     this.isUnreferenced = false
+    if (this.hasEnded) this.updateHold()
+    else this.bridge.hold()
     return this
   }
 
   /** Does not keep the process alive any more. */
   unref (): this {
-    if (!this.isUnreferenced && this.under.number !== 0) {
-      this.isUnreferenced = true
-      this.bridge.release()
-    }
+    if (this.isUnreferenced || this.under.number === 0) return this
+    this.isUnreferenced = true
+    if (this.hasEnded) this.updateHold()
+    else this.bridge.release()
     return this
   }
 

@@ -307,7 +307,7 @@ export abstract class Dispatcher extends EventEmitter {
     if (state.isLetGo || (state.destroyed && state.onDestroyed === null)) return void queueMicrotask(() => { callback(null, null) })
     ;(state.onDestroyed ??= []).push(callback)
     // It closes, and waits for what goes on behind responses.
-    if (state.destroyed) return void state.endUploads(error ?? new ClientDestroyedError(), true)
+    if (state.destroyed) return void state.endBehind(error ?? new ClientDestroyedError(), true)
     state.destroyed = true
     const why = error ?? new ClientDestroyedError()
     state.reason = why

@@ -5,13 +5,13 @@ import { EventEmitter } from 'node:events'
 import type { Connection } from '../connect/connection'
 import { Connections, hasObservers, type OwningDispatcher } from '../connect/connections'
 import { Dialer } from '../connect/dial'
-import type { Upload } from '../prepare/upload'
 import { ClientClosedError, ClientDestroyedError, MaxOriginsReachedError } from '../../errors'
 import { errorOf, refusedAt } from '../../errors/failures'
 import type { Exchange } from '../calls/exchange'
 import type { Delegate } from './delegate'
 import { DirectRequest } from '../calls/direct_request'
 import type { UnreadBody } from '../calls/owner'
+import type { GoesOn } from '../prepare/upload'
 import { Ends, type Under } from './ends'
 import { Load, type Target } from './load'
 import { Open } from '../../open'
@@ -71,8 +71,8 @@ export class State {
   reason: Error | null = null
   onClosed: Callback[] | null = null
   onDestroyed: Callback[] | null = null
-  /** Uploads that go on behind their responses. */
-  readonly behind = new Set<Upload>()
+  /** Uploads, and tunnels on streams, that go on behind their responses. */
+  readonly behind = new Set<GoesOn>()
   private isEnding = false
   /** By origin. */
   private readonly loads = new Map<string, Load>()
@@ -399,7 +399,7 @@ export class State {
     if (this.isEnding) return
     this.isEnding = true
     const why = this.reason ??= new ClientDestroyedError()
-    this.endUploads(why, ends !== null)
+    this.endBehind(why, ends !== null)
     // Requests that are given up are not sent any more, also on connections that are held for their listeners.
     this.bridge.flush()
     for (const client of this.allClients) this.bridge.ask('shutDown', { client })
@@ -415,9 +415,9 @@ export class State {
     this.connections.end(onClosed, onLast, () => { for (const client of this.allClients) this.connections.unlisten(client) })
   }
 
-  /** Ends uploads behind their responses: those of streams, as with undici where its dispatcher closes, and `all` where it is destroyed. */
-  endUploads (why: Error, all: boolean): void {
-    for (const upload of this.behind) if (all || !upload.isInMemory) upload.giveUp(why)
+  /** Ends what goes on behind responses: uploads from streams, as with undici where its dispatcher closes, and `all` where it is destroyed. */
+  endBehind (why: Error, all: boolean): void {
+    for (const one of this.behind) if (all || !one.outlivesClose) one.giveUp(why)
   }
 
   private report (): void {

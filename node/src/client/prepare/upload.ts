@@ -25,6 +25,14 @@ interface Sender {
 /** How long a source whose bytes have all gone may take to say its end once its answer is there, ms: then it is ended. */
 const SOURCE_END_MS_MAX = 1_000
 
+/** An upload, or a tunnel on a stream, that goes on behind its response. */
+export interface GoesOn {
+  /** A dispatcher that closes waits for it. */
+  readonly outlivesClose: boolean
+  /** Its dispatcher ends it. */
+  giveUp: (error: Error) => void
+}
+
 /** A streaming request body on its way. */
 export class Upload {
   private ahead = 0
@@ -54,7 +62,7 @@ export class Upload {
     private readonly length: number | null,
     private readonly isStrict: boolean,
     private readonly headersTimeout: number,
-    private readonly behind: Set<Upload>
+    private readonly behind: Set<GoesOn>
   ) {}
 
   /** The request starts on a connection of `protocol`. On a stream a source may take `headersTimeout` for each of its pieces
@@ -192,7 +200,9 @@ export class Upload {
     else this.endSource(error)
   }
 
-  get isInMemory (): boolean { return this.source.isInMemory === true }
+  private get isInMemory (): boolean { return this.source.isInMemory === true }
+
+  get outlivesClose (): boolean { return this.isInMemory }
 
   private goOn (): void {
     this.isBehind = true

@@ -163,6 +163,38 @@ async function leave (module, stage, { face, kind, pieces, leaves }) {
   await Promise.all([closing(socket), isOver])
 }
 
+/** Logs what a server that has ended its side receives of a client that has not read that end. */
+async function writeBehindEnd (module, stage, { face, version, kind, pieces }) {
+  for (const side of ['client', 'server']) stage.log(side)
+  const log = stage.log('client')
+  let over
+  const isOver = new Promise(resolve => { over = resolve })
+  const origin = await serve(stage, version, face, (socket, of) => {
+    let length = 0
+    socket.on('data', piece => { length += piece.length })
+    socket.on('end', () => {
+      stage.log('server')('end', length)
+      over()
+    })
+    socket.on('error', () => {})
+    socket.end(`${HEADS[of]}bye`)
+  })
+  const dispatcher = stage.own(MAKE[kind](module, origin, VERSIONS[version]))
+  const { socket } = await dispatcher[face]({ origin, path: face === 'upgrade' ? '/' : 'localhost:1', protocol: 'echo' })
+  for (const event of ['finish', 'end', 'error']) socket.on(event, () => { log(event) })
+  const closed = closing(socket)
+  for (const piece of pieces) {
+    // Turns in which the end comes.
+    for (let turn = 0; turn < 20; turn++) await new Promise(resolve => { setImmediate(resolve) })
+    socket.write(piece)
+  }
+  socket.end()
+  await isOver
+  socket.resume()
+  await closed
+  log(socket.bytesWritten > 0, socket.bytesRead > 0)
+}
+
 const programs = {}
 for (const face of Object.keys(HEADS)) {
   for (const version of Object.keys(VERSIONS)) {
@@ -175,6 +207,7 @@ for (const face of Object.keys(HEADS)) {
         // Under TLS what leaves of undici's socket is a matter of the moment.
         if (version === 'h1') for (const [way, leaves] of Object.entries(LEAVES)) programs[`${name}: writes ${written} and ${way}`] = (module, stage) => leave(module, stage, { face, kind, pieces, leaves })
       }
+      for (const [written, pieces] of Object.entries(WRITES)) programs[`${name}: writes ${written} behind the end of the server`] = (module, stage) => writeBehindEnd(module, stage, { ...base, pieces })
       for (const [use, uses] of Object.entries(CLIENTS)) add(`an echo, ${use}`, { talk: echo, use: uses })
       // Whether bytes arrive that cross the end of the other side is chance.
       for (const server of Object.keys(SERVERS).filter(one => !['an echo', 'no head', 'an end at once'].includes(one))) add(server, { talk: SERVERS[server], use: ends })
