@@ -77,6 +77,8 @@ export class Exchange {
   owner: unknown = null
   /** Bytes of the answer's body that the connection has not taken. */
   pending = 0
+  /** It is over, and the connection has not taken all that was written: no room comes for it. */
+  isCut = false
   /** Copies of pieces that wait for room in the channel, the oldest first. */
   copies: Fifo<Buffer> | null = null
   headSent = false
@@ -298,6 +300,7 @@ export class Exchange {
     if (this.closed) return
     this.closed = true
     this.closeCode = code
+    this.isCut = this.pending > 0
     this.hold(-this.pending)
     this.copies?.takeAll()
     this.connection.open--

@@ -19,6 +19,7 @@ const OF_CONNECTIONS = new Set(['connection', 'keep-alive', 'proxy-connection', 
 type Framing = { left: number } | { chunks: Chunks } | null
 
 export class RawAnswer implements SocketBytes {
+  readonly isUnread = false
   private head: string | null = ''
   private framing: Framing = null
   private waiting: ((error?: Error) => void)[] = []

@@ -73,6 +73,8 @@ export class UpgradeBytes implements SocketBytes, ServerExchangeCallbacks {
     socket.$carry(this)
   }
 
+  get isUnread (): boolean { return this.intake.isWhole && (this.intake.holds || this.socket.readableLength > 0) }
+
   read (): void {
     this.bodyInFront?.flow()
     this.intake.read(this.socket)

@@ -17,6 +17,8 @@ import { nextTick, setImmediate } from '../../timers'
 
 /** The bytes of a connection or a stream that has left HTTP, as those of a socket. */
 export interface SocketBytes {
+  /** All has come, and a part of it waits for its reader. */
+  readonly isUnread: boolean
   /** The reader has room. */
   read: () => void
   write: (chunk: Buffer, done: (error?: Error) => void) => void
@@ -161,6 +163,8 @@ export class Socket extends Duplex {
   /** The connection is no more. */
   $gone (): void {
     if (this.destroyed) return
+    // As on a socket of the system what came in front of the end is read first, however slow its reader is.
+    if (this.$bytes?.isUnread === true) return void this.once('end', () => { this.destroy() })
     this.push(null)
     this.destroy()
   }

@@ -61,12 +61,14 @@ export function onClosed (stream: EndingStream, code: number): void {
   if (!stream.$isDuplex) return settleQuietly(stream, code)
   // One that failed, as by a write after its end, neither finishes nor ends any more.
   const hasFailed = stream.errored != null
-  if (code === ErrorCode.NoError && stream._writableState.ending && !stream.writableFinished && !hasFailed) return void stream.once('finish', () => { onClosed(stream, code) })
+  const { isCut } = stream.$exchange
+  const finishes = stream._writableState.ending && !stream.writableFinished && !isCut
+  if (code === ErrorCode.NoError && finishes && !hasFailed) return void stream.once('finish', () => { onClosed(stream, code) })
   if (code !== ErrorCode.NoError) dropEnd(stream)
   const wasClosed = stream.$isClosed
   if (!wasClosed) markClosed(stream, code)
   if (!stream.readable || code !== ErrorCode.NoError || hasFailed) return void stream.destroy()
-  stream.on('end', () => { maybeDestroy(stream) })
+  stream.on('end', () => { if (isCut) stream.destroy(); else maybeDestroy(stream) })
   // Unwanted bytes end as with node:http2; a late reader gets the error of the truncation.
   if (stream.$exchange.received || !stream.$intake.didRead) stream.$intake.onEnd()
   else {
