@@ -77,7 +77,7 @@ export class Exchange {
   owner: unknown = null
   /** Bytes of the answer's body that the connection has not taken. */
   pending = 0
-  /** It is over, and the connection has not taken all that was written: no room comes for it. */
+  /** The peer has ended it before the connection had taken all that was written: no room comes for it. */
   isCut = false
   /** Copies of pieces that wait for room in the channel, the oldest first. */
   copies: Fifo<Buffer> | null = null
@@ -261,7 +261,7 @@ export class Exchange {
   }
 
   ended (code: number, byPeer: boolean, timelineId = 0): void {
-    this.over(code)
+    this.over(code, byPeer)
     this.timelineId = timelineId
     // A failure of its connection came before, and is reported in the turn in which the owner of a late one learns of it.
     if (code !== 0 && this.isLate) return this.report(callbacks => { setImmediate(() => { callbacks.$onClosed(code, byPeer) }) })
@@ -296,11 +296,12 @@ export class Exchange {
   /** Whether more may be written now. */
   get hasRoom (): boolean { return this.pending <= this.pendingMax }
 
-  private over (code: number): void {
+  private over (code: number, byPeer = false): void {
     if (this.closed) return
     this.closed = true
     this.closeCode = code
-    this.isCut = this.pending > 0
+    // An answer that is whole may end with bytes whose room was not reported.
+    this.isCut = byPeer && this.pending > 0
     this.hold(-this.pending)
     this.copies?.takeAll()
     this.connection.open--
