@@ -248,7 +248,13 @@ impl Client {
     }
     /// Takes no more requests, fails those that wait, lets those on connections finish.
     pub fn shut_down(&self) {
-        self.dispatch.shut_down();
+        self.dispatch.shut_down(false);
+    }
+    /// As [`shut_down`](Self::shut_down), and what has not gone of bodies whose responses have ended, and of tunnels that
+    /// were left, is not sent any more. A connection would wait for a peer that does not read a body as long as
+    /// [`ClientTimeouts::headers`] lets a response take, and a tunnel for five minutes.
+    pub fn shut_down_leaving_bodies(&self) {
+        self.dispatch.shut_down(true);
     }
 }
 

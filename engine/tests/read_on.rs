@@ -33,6 +33,9 @@ fn run(test: impl Future<Output = ()>) {
     runtime.block_on(test);
 }
 
+/// More than what a system, an engine and a window hold of a body that nothing reads.
+const UNREAD_BYTES: usize = 64 * 1024 * 1024;
+
 /// The use of a body by a task.
 #[derive(Clone, Copy)]
 enum Task {
@@ -129,6 +132,32 @@ fn a_body_over_http_2_and_http_3_is_read_on_behind_its_response() {
             sender.finish();
             let read = reads.recv().await;
             assert_eq!(read, Some(Ok("abcd".to_owned())), "{protocols:?}");
+        }
+    });
+}
+
+#[test]
+fn a_client_that_shuts_down_may_leave_bodies_that_their_peer_does_not_read() {
+    run(async {
+        let listener = ports::listener().await;
+        let port = listener.local_addr().unwrap().port();
+        let (hold, mut held) = mpsc::unbounded_channel();
+        let service = service_fn(move |request: Request<Body>| {
+            hold.send(request.into_body()).unwrap();
+            async { Ok::<_, Infallible>(Response::new(Body::from("early"))) }
+        });
+        let tls = Tls::self_signed(["localhost"]).unwrap();
+        tokio::spawn(async move { serve(listener, service).tls(tls).http3(true).await });
+        for protocols in [Protocols::H1Only, Protocols::H2Only, Protocols::H3Only] {
+            let client = Client::builder().tls(ClientTls::new().insecure());
+            let client = client.protocols(protocols).build().unwrap();
+            let request = client.post(format!("https://localhost:{port}/"));
+            let body = Body::from(vec![b'x'; UNREAD_BYTES]);
+            let response = request.body(body).send().await.unwrap();
+            assert_eq!(response.text().await.unwrap(), "early", "{protocols:?}");
+            let unread = held.recv().await.unwrap();
+            client.shut_down_leaving_bodies();
+            assert!(unread.bytes().await.is_err(), "{protocols:?}");
         }
     });
 }

@@ -29,6 +29,10 @@ use trunkline::core::pool::Origin;
 pub(crate) struct Clients {
     next: u32,
     clients: HashMap<u32, Client>,
+    /// Those that close: their connections finish what they have.
+    closing: HashMap<u32, Client>,
+    /// Those that send no more bodies whose responses have ended, behind what was submitted before.
+    leaving: Vec<Client>,
     /// Never given a second time, so that a late request cannot reach another's origin.
     origins: HashMap<u32, Target>,
     pages: Pages,
@@ -134,13 +138,20 @@ impl Clients {
             }
             "forgetOrigins" => self.forget(&read(text)?),
             "shutDown" => {
-                let ask: ClientAsk = read(text)?;
-                self.pages.close_of(ask.client);
-                questions.holds.end(ask.client);
-                if let Some(client) = self.clients.remove(&ask.client) {
-                    client.shut_down();
+                self.shut_down(questions, read::<ClientAsk>(text)?.client);
+                Ok(Value::Null)
+            }
+            // As `shutDown`; `leaveBodies` follows, at the latest when its last connection has ended.
+            "close" => {
+                let number = read::<ClientAsk>(text)?.client;
+                if let Some(client) = self.shut_down(questions, number) {
+                    self.closing.insert(number, client);
                 }
-                self.origins.retain(|_, target| target.owner != ask.client);
+                Ok(Value::Null)
+            }
+            "leaveBodies" => {
+                let client = self.closing.remove(&read::<ClientAsk>(text)?.client);
+                self.leaving.extend(client);
                 Ok(Value::Null)
             }
             other => Err(failure::refusal(
@@ -148,6 +159,23 @@ impl Clients {
                 &format!("no verb is called {other:?}"),
             )),
         }
+    }
+
+    /// Ends what is still sent of clients that are destroyed; all submissions have been carried out.
+    pub(crate) fn leave_bodies(&mut self) {
+        for client in self.leaving.drain(..) {
+            client.shut_down_leaving_bodies();
+        }
+    }
+
+    /// Ends a client, which takes no more requests.
+    fn shut_down(&mut self, questions: &ClientQuestions, number: u32) -> Option<Client> {
+        self.pages.close_of(number);
+        questions.holds.end(number);
+        self.origins.retain(|_, target| target.owner != number);
+        let client = self.clients.remove(&number)?;
+        client.shut_down();
+        Some(client)
     }
 
     fn forget(&mut self, ask: &ForgetAsk) -> Result<Value, Value> {

@@ -283,7 +283,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             self.apply_stop(now);
         }
         let written = self.io.poll_write(cx, now);
-        self.drop_flushed(now);
+        let has_left = self.drop_flushed(now);
         // Writing may have made room for waiting bodies, whose new bytes are not written yet; no
         // other event wakes the task for them.
         let pumped = self.take_events(now) && written.is_ready();
@@ -291,7 +291,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.watch_unasked();
         self.watch_answers(now);
         self.deadlines.poll_arm(cx, now);
-        has_expired || pumped || self.io.reads_on(read) || !self.rest(cx, now)
+        has_expired || has_left || pumped || self.io.reads_on(read) || !self.rest(cx, now)
     }
 
     /// The task is about to sleep: memory that an idle connection does not need goes back, and the

@@ -248,11 +248,18 @@ impl Dispatch {
         self.finish(state, None);
     }
 
-    /// Fails what waits; connections finish what they have.
-    pub(super) fn shut_down(self: &Arc<Self>) {
+    /// Fails what waits; connections finish what they have, `leaves_bodies`: without the bodies whose responses have ended.
+    pub(super) fn shut_down(self: &Arc<Self>, leaves_bodies: bool) {
         let mut state = self.lock();
         state.pool.shut_down();
+        let open: Vec<_> = match leaves_bodies {
+            true => state.handles.values().cloned().collect(),
+            false => Vec::new(),
+        };
         self.finish(state, None);
+        for handle in open {
+            handle.signals.stop(Stop::LeaveBodies);
+        }
     }
 
     /// Carries out the pool's deadlines; returns the next one.

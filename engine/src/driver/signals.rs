@@ -64,6 +64,8 @@ pub(crate) enum Stop {
     Idle,
     /// Open exchanges finish.
     Drain,
+    /// As `Drain`, and what has not gone of bodies whose responses have ended is not sent any more.
+    LeaveBodies,
     /// At once.
     Abort,
     /// As `Abort`, with a reset of TCP, which drops what has not gone.

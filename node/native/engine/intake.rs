@@ -87,12 +87,13 @@ impl Intake {
             server_bridge,
             ..
         } = self;
-        let clients = registry.clients();
+        let mut clients = registry.clients();
         while submissions.next(records::range, |entry, bytes| match code_of(&entry) {
             submission::STREAM_PIECE.. => carry_bytes(shared, &entry, bytes),
             submission::RESPOND.. => server_bridge.carry_out(now, &entry, bytes),
             _ => carry_out(shared, &clients, (open, heads), &entry, bytes),
         }) {}
+        clients.leave_bodies();
         traffic::settle(&registry.traffics);
         for (connection, seen) in registry.snapshot_requests.take() {
             server_bridge.snapshot(connection, seen);

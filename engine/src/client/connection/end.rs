@@ -17,8 +17,11 @@ impl<S> ConnectionTask<S> {
     pub(super) fn apply_stop(&mut self, now: Instant) {
         match self.stop.take() {
             None => {}
-            stop @ Some(Stop::Idle | Stop::Drain) if self.has_waiting() => self.stop = stop,
-            Some(stop @ (Stop::Idle | Stop::Drain)) => {
+            stop @ Some(Stop::Idle | Stop::Drain | Stop::LeaveBodies) if self.has_waiting() => {
+                self.stop = stop;
+            }
+            Some(stop @ (Stop::Idle | Stop::Drain | Stop::LeaveBodies)) => {
+                self.slots.leaves_bodies |= stop == Stop::LeaveBodies;
                 self.idled = stop == Stop::Idle && self.slots.len() == 0;
                 self.draining = true;
                 self.io.machine.shut_down(now);

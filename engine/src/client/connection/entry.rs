@@ -220,6 +220,8 @@ pub(super) struct EntrySlots {
     serial: u64,
     /// Bodies of requests that are over, in the order in which they ended.
     pub(super) unflushed: Vec<UnflushedBody>,
+    /// Bodies whose responses have ended are not sent any more.
+    pub(super) leaves_bodies: bool,
 }
 
 /// The body of a request that is over, whose last bytes have not left. Its owner may let the process end when it is dropped.

@@ -369,7 +369,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         if entry.upload == Upload::Declined {
             // HTTP/1.1 has no other way to leave a body out that its head announced.
             self.io.machine.reset(now, entry.stream, H2Code::CANCEL);
-        } else if (entry.body_read || entry.unsent.is_some()) && self.io.is_sending(entry.stream) {
+        } else if self.has_unsent(&entry) {
             self.keep_unflushed(now, entry);
         }
     }

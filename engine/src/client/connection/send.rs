@@ -1,7 +1,7 @@
 //! Moves request bodies into the machine, as fast as it has room for them.
 
 use super::ConnectionTask;
-use super::entry::{ExchangeEntry, Upload};
+use super::entry::{EntrySlots, ExchangeEntry, Incoming, Upload};
 use crate::body::Body;
 use crate::body::header_map;
 use crate::driver::signals::SlotWaker;
@@ -31,6 +31,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         self.slots.keep_unflushed(entry, until);
     }
 
+    /// Whether bytes of the body of an exchange that is over have not left.
+    pub(super) fn has_unsent(&mut self, entry: &ExchangeEntry) -> bool {
+        match entry.body_read || entry.unsent.is_some() {
+            true => self.io.is_sending(entry.stream),
+            // One that was given whole is looked for where its peer holds it up.
+            false => entry.has_content() && self.io.is_held_back(entry.stream),
+        }
+    }
+
     /// A response is about to end: its listener may wait for what is left here of the request's body.
     pub(super) fn await_unsent(&mut self, slot: u32) {
         if let Some(entry) = self.slots.get_mut(slot)
@@ -44,14 +53,38 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         }
     }
 
-    /// Drops the bodies whose last bytes have left since.
-    pub(super) fn drop_flushed(&mut self, now: Instant) {
+    /// Drops the bodies whose last bytes have left since. True: the peer is to learn of some that are left.
+    pub(super) fn drop_flushed(&mut self, now: Instant) -> bool {
+        if self.slots.leaves_bodies {
+            return self.leave_bodies(now);
+        }
         if !self.slots.unflushed.is_empty() {
             let io = &mut self.io;
             self.slots
                 .unflushed
                 .retain(|body| body.until > now && io.is_sending(body.stream));
         }
+        false
+    }
+
+    /// Sends nothing more of bodies whose responses have ended, and of tunnels that were left, behind what has just been written of them.
+    /// True: the peer is to learn of one.
+    fn leave_bodies(&mut self, now: Instant) -> bool {
+        let has_ended = |slots: &EntrySlots, slot: u32| {
+            let entry = slots.get(slot);
+            entry.is_some_and(|entry| matches!(entry.incoming, Incoming::Ended))
+        };
+        let mut is_news = !self.slots.unflushed.is_empty();
+        for slot in 0..self.slots.slots() {
+            if has_ended(&self.slots, slot) {
+                self.cancel(now, slot);
+                is_news = true;
+            }
+        }
+        for body in self.slots.unflushed.drain(..) {
+            self.io.machine.reset(now, body.stream, H2Code::CANCEL);
+        }
+        is_news
     }
 
     /// A body that is all there: the machine holds it by reference until the peer takes it.
@@ -204,6 +237,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
             }
         }
         machine.leave(now, stream);
+        if self.io.is_sending(stream) {
+            entry.request.body = Body::empty();
+            self.slots.keep_unflushed(entry, now + LEFT_TUNNEL_TIME_MAX);
+        }
     }
 
     /// The body failed, or is not what its content-length said. With CANCEL, behind which a stream of node:http2 ends without an error,

@@ -303,11 +303,14 @@ export abstract class Dispatcher extends EventEmitter {
     if (typeof callback !== 'function') throw new InvalidArgumentError('invalid callback')
     const state = this[kState]
     // As with undici: an Agent that is closing has let go of its pools, whose requests end as they would have without this call.
-    if (this.origin === null && state.closed && state.delegate === null) state.isLetGo = true
+    if (this.origin === null && state.closed && state.delegate === null) {
+      state.isLetGo = true
+      state.leaveBehind(error ?? new ClientDestroyedError())
+    }
     if (state.isLetGo || (state.destroyed && state.onDestroyed === null)) return void queueMicrotask(() => { callback(null, null) })
     ;(state.onDestroyed ??= []).push(callback)
     // It closes, and waits for what goes on behind responses.
-    if (state.destroyed) return void state.endBehind(error ?? new ClientDestroyedError(), true)
+    if (state.destroyed) return void state.leaveBehind(error ?? new ClientDestroyedError())
     state.destroyed = true
     const why = error ?? new ClientDestroyedError()
     state.reason = why

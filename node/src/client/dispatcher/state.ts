@@ -396,13 +396,18 @@ export class State {
 
   /** Nothing is under way, or nothing is to be but what `ends` has: connections are closed, and each fails what it carries. */
   end (ends: Ends | null = null): void {
-    if (this.isEnding) return
-    this.isEnding = true
     const why = this.reason ??= new ClientDestroyedError()
-    this.endBehind(why, ends !== null)
+    const isDestroyed = ends !== null || this.isLetGo
+    if (this.isEnding) {
+      if (isDestroyed) this.leaveBehind(why)
+      return
+    }
+    this.isEnding = true
+    this.endBehind(why, isDestroyed)
     // Requests that are given up are not sent any more, also on connections that are held for their listeners.
     this.bridge.flush()
-    for (const client of this.allClients) this.bridge.ask('shutDown', { client })
+    for (const client of this.allClients) this.bridge.ask('close', { client })
+    if (isDestroyed) this.leaveBodies()
     this.destroyed = true
     this.onDestroyed ??= []
     for (const mock of this.mocks?.values() ?? []) void dispatcherOf(mock).close()
@@ -420,7 +425,19 @@ export class State {
     for (const one of this.behind) if (all || !one.outlivesClose) one.giveUp(why)
   }
 
+  /** It closes, and is destroyed before what goes on behind responses has ended. */
+  leaveBehind (why: Error): void {
+    this.endBehind(why, true)
+    if (!this.isEnding || this.onDestroyed === null) return
+    this.bridge.flush()
+    this.leaveBodies()
+  }
+
+  /** Stops sending bodies whose responses have ended. */
+  private leaveBodies (): void { for (const client of this.allClients) this.bridge.ask('leaveBodies', { client }) }
+
   private report (): void {
+    this.leaveBodies()
     const reported = [...this.onDestroyed ?? [], ...this.onClosed ?? []]
     this.onClosed = null
     this.onDestroyed = null

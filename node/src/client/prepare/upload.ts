@@ -117,7 +117,7 @@ export class Upload {
       this.end()
     } catch (error) {
       if (this.stopped) return
-      this.bridge.fail(this.sender.number)
+      this.fail()
       this.sender.onSourceFailed(error as Error)
     }
   }
@@ -134,7 +134,7 @@ export class Upload {
     this.refuseLength()
     this.sender.onAllSent()
     // The engine's own clock stands still while a body has not come to its end.
-    if (this.isBehind) this.bridge.fail(this.sender.number)
+    if (this.isBehind) this.fail()
     else if (this.headersTimeout > 0) this.timer = setTimeout(() => { this.sender.onSourceFailed(new HeadersTimeoutError()) }, this.headersTimeout)
   }
 
@@ -213,8 +213,14 @@ export class Upload {
 
   /** Ends a body that goes on behind its response. */
   giveUp (error: Error): void {
-    if (this.sender.number !== 0) this.bridge.fail(this.sender.number)
+    if (this.sender.number !== 0) this.fail()
     this.stop(error)
+  }
+
+  /** The body has failed. One behind its response has nothing else to end its stream while its peer gives no room. */
+  private fail (): void {
+    this.bridge.fail(this.sender.number)
+    if (this.isBehind) this.bridge.cancel(this.sender.number)
   }
 
   /** Behind its response it holds the process while the peer is what it waits for. */

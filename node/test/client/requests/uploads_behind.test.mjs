@@ -214,6 +214,37 @@ for (const version of versions) {
   })
 }
 
+/** Two sizes: all with the connection when the answer ends, and more. */
+const UNREAD_BYTES = [200_000, BODY_BYTES]
+const ends = {
+  destroy: client => client.destroy(),
+  async 'close, then destroy' (client) {
+    const closed = client.close()
+    await client.destroy()
+    await closed
+  }
+}
+for (const version of versions) {
+  for (const length of UNREAD_BYTES) {
+    for (const [how, end] of Object.entries(ends)) {
+      test(`over ${version.name} ${how} ends ${length} bytes behind their answer that their peer does not read`, { timeout: 60_000 }, async t => {
+        const server = await version.serve((request, response) => {
+          request.on('error', () => {})
+          request.pause()
+          response.end('answered')
+        })
+        t.after(() => server.close())
+        for (const source of [bytes.subarray(0, length), Readable.from([bytes.subarray(0, length)], { objectMode: false })]) {
+          const client = new Client(server.url, { ...version.options, headersTimeout: 0 })
+          const { body } = await client.request({ path: '/', method: 'POST', body: source })
+          assert.equal(await body.text(), 'answered')
+          await end(client)
+        }
+      })
+    }
+  }
+}
+
 /** Runs a program of a request whose body goes on behind its answer, as `text` says; resolves with the bytes that the server got. */
 async function lengthOf (t, { serve, options = {} }, text) {
   let length = 0
