@@ -37,6 +37,7 @@ const REASONS = 'the reason beside a code of llhttp is that of the code'
 const PACKET = 'the packet of an error is all of a head that came, and not its last piece'
 const METHODS = 'methods are the program\'s affair'
 const LAST = 'behind an answer that ends its connection there is none (RFC 9112 section 9.6)'
+const WAITING = 'a stream whose client resets it without an error ends: while bytes of its answer wait, node leaves it and its server open'
 const ENDED = 'a client that asks for the end of its connection gets it (RFC 9112 section 9.6)'
 const HTTP_1_0_LENGTH = 'an answer that is whole has its length, also of HTTP/1.0'
 const BODILESS = 'a refusal says that it has no body'
@@ -539,6 +540,9 @@ export const differences = {
     'writes: *, two writes, *': { reason: WRITTEN, of: ['client: bytes'], programs: 81 },
     'writes: *, a write and an end with a text, *': { reason: WRITTEN, of: ['client: bytes'], programs: 90 },
     'writes: *, session *': { reason: DROPPED, of: ['client: bytes'], programs: 210, lines: [24] },
+    'resets: *, an answer that waits*, no reader, without an error': { reason: WAITING, programs: 12 },
+    'resets: *, a piece that waits and is the last, *': { reason: 'an answer whose end was given is over when the connection has all of it: what its client does behind that is not told', programs: 48 },
+    'resets: compatible, *, a body*, a reader that pauses, *': { reason: 'a request that is paused closes behind its end, which its reader still gets', of: ['request: close'], programs: 12 },
     'calls: *Server, server.close: *': 'close gives the server, as that of net.Server does',
     'calls: *Server, server.addContext, a context: *': 'a context without a certificate is refused',
     'calls: *Server, server.setSecureContext: {}': 'a context without a certificate is refused',
