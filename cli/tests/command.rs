@@ -100,10 +100,11 @@ fn a_port_in_use_exits_with_2_and_names_it() {
 
 #[test]
 fn a_server_that_is_not_there_exits_with_7() {
-    let port = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        listener.local_addr().expect("bound").port()
-    };
+    // A port that is taken and does not listen, so that no other process gets it meanwhile.
+    let taken = tokio::net::TcpSocket::new_v4().expect("a socket");
+    let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    taken.bind(any).expect("a port");
+    let port = taken.local_addr().expect("bound").port();
     let output = run(&["get", &format!("http://127.0.0.1:{port}/")]);
     assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
     assert_eq!(text(&output.stderr).lines().count(), 1);

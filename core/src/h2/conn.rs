@@ -313,6 +313,12 @@ impl Conn {
             _ => 0,
         }
     }
+    /// Bytes of a body that were given and have not left.
+    pub fn queued(&self, stream: StreamId) -> usize {
+        let open = self.live_key(stream).ok();
+        let open = open.and_then(|key| self.streams.by_key(key));
+        open.map_or(0, |(_, stream)| stream.queued())
+    }
     /// Client: whether the server takes extended CONNECT (RFC 8441 section 3).
     pub fn takes_extended_connect(&self) -> bool {
         self.peer.enable_connect_protocol

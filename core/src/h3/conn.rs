@@ -225,6 +225,10 @@ impl Conn {
             _ => 0,
         }
     }
+    /// Bytes of a body that were given and have not left.
+    pub fn queued(&self, stream: StreamId) -> usize {
+        self.streams.get(stream).map_or(0, |open| open.queued())
+    }
     /// Client: whether bytes of a request behind its response are still here, or its end is not acknowledged.
     pub fn is_sending(&self, stream: StreamId) -> bool {
         self.streams.get(stream).is_some() || self.unacknowledged.holds(stream)

@@ -125,6 +125,14 @@ impl Machine {
             Self::H3(http3) => http3.conn.is_sending(stream),
         }
     }
+    /// Bytes of a body that were given and have not left; on HTTP/1.1 all that waits for the transport.
+    pub(crate) fn queued(&mut self, stream: StreamId) -> usize {
+        match self {
+            Self::H1(conn) => conn.written().len(),
+            Self::H2(conn) => conn.queued(stream),
+            Self::H3(http3) => http3.conn.queued(stream),
+        }
+    }
     /// Server: whether the connection leaves HTTP with this exchange next; HTTP/1.1's alone.
     pub(crate) fn leaves_with(&self, stream: StreamId) -> bool {
         matches!(self, Self::H1(conn) if conn.leaves_with(stream))

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body::Body as _;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use trunkline_core::http::{ResponseHead, StreamId};
 use trunkline_core::inspect::{StreamSnapshot, StreamWait};
 use trunkline_core::pool::ConnectionId;
@@ -227,19 +227,30 @@ pub(super) struct EntrySlots {
 /// The body of a request that is over, whose last bytes have not left. Its owner may let the process end when it is dropped.
 pub(super) struct UnflushedBody {
     pub(super) stream: StreamId,
+    /// How long the peer may take none of it.
+    pub(super) patience: Duration,
     pub(super) until: Instant,
+    /// Bytes that were here when that time began.
+    pub(super) queued: usize,
     /// Dropped with this.
     _waiting: (Body, Option<Box<dyn Send>>),
 }
 
 impl EntrySlots {
     /// Keeps the body of an exchange that is over.
-    pub(super) fn keep_unflushed(&mut self, entry: ExchangeEntry, until: Instant) {
+    pub(super) fn keep_unflushed(
+        &mut self,
+        entry: ExchangeEntry,
+        (now, patience): (Instant, Duration),
+        queued: usize,
+    ) {
         let (stream, mut request) = (entry.stream, entry.request);
         let body = std::mem::replace(&mut request.body, Body::empty());
         self.unflushed.push(UnflushedBody {
             stream,
-            until,
+            patience,
+            until: now + patience,
+            queued,
             _waiting: (body, entry.unsent),
         });
     }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http_body::Body as _;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use trunkline_core::error::{H2Code, Misuse};
 use trunkline_core::http::StreamId;
@@ -26,9 +26,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
     pub(super) fn keep_unflushed(&mut self, now: Instant, entry: ExchangeEntry) {
         let patience = entry.request.patience.headers;
         let patience = patience.or(self.settings.timeouts.headers);
-        let until = now + patience.unwrap_or(LEFT_TUNNEL_TIME_MAX);
-        self.deadlines.push(until, UNFLUSHED, 0);
-        self.slots.keep_unflushed(entry, until);
+        self.keep_for(now, entry, patience.unwrap_or(LEFT_TUNNEL_TIME_MAX));
+    }
+
+    fn keep_for(&mut self, now: Instant, entry: ExchangeEntry, patience: Duration) {
+        let queued = self.io.machine.queued(entry.stream);
+        self.deadlines.push(now + patience, UNFLUSHED, 0);
+        self.slots.keep_unflushed(entry, (now, patience), queued);
     }
 
     /// Whether bytes of the body of an exchange that is over have not left.
@@ -58,13 +62,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         if self.slots.leaves_bodies {
             return self.leave_bodies(now);
         }
-        if !self.slots.unflushed.is_empty() {
-            let io = &mut self.io;
-            self.slots
-                .unflushed
-                .retain(|body| body.until > now && io.is_sending(body.stream));
+        if self.slots.unflushed.is_empty() {
+            return false;
         }
-        false
+        let (io, deadlines) = (&mut self.io, &mut self.deadlines);
+        let mut has_left = false;
+        self.slots.unflushed.retain_mut(|body| {
+            let is_sending = io.is_sending(body.stream);
+            if body.until > now || !is_sending {
+                return is_sending;
+            }
+            let queued = io.machine.queued(body.stream);
+            if queued < body.queued {
+                (body.queued, body.until) = (queued, now + body.patience);
+                deadlines.push(body.until, UNFLUSHED, 0);
+                return true;
+            }
+            // Its stream would count for its peer as long as the connection lives.
+            io.machine.reset(now, body.stream, H2Code::CANCEL);
+            has_left = true;
+            false
+        });
+        has_left
     }
 
     /// Sends nothing more of bodies whose responses have ended, and of tunnels that were left, behind what has just been written of them.
@@ -239,7 +258,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ConnectionTask<S> {
         machine.leave(now, stream);
         if self.io.is_sending(stream) {
             entry.request.body = Body::empty();
-            self.slots.keep_unflushed(entry, now + LEFT_TUNNEL_TIME_MAX);
+            self.keep_for(now, entry, LEFT_TUNNEL_TIME_MAX);
         }
     }
 

@@ -214,6 +214,23 @@ for (const version of versions) {
   })
 }
 
+for (const version of versions) {
+  for (const length of [200_000, BODY_BYTES]) {
+    test(`over ${version.name} close waits headersTimeout for ${length} bytes of memory behind their answer that their peer does not read`, { timeout: 60_000 }, async t => {
+      const server = await version.serve((request, response) => {
+        request.on('error', () => {})
+        request.pause()
+        response.end('answered')
+      })
+      t.after(() => server.close())
+      const client = new Client(server.url, { ...version.options, headersTimeout: 1_000 })
+      const { body } = await client.request({ path: '/', method: 'POST', body: bytes.subarray(0, length) })
+      assert.equal(await body.text(), 'answered')
+      await client.close()
+    })
+  }
+}
+
 /** Two sizes: all with the connection when the answer ends, and more. */
 const UNREAD_BYTES = [200_000, BODY_BYTES]
 const ends = {
