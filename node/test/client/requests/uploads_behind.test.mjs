@@ -30,6 +30,13 @@ const onStream = ({ name }) => !name.startsWith('h1')
 /** Resolves when a source closes, which may fail before. */
 const closeOf = source => new Promise(resolve => { source.on('error', () => {}).on('close', resolve) })
 
+/** Answers whole, and takes nothing of the body. */
+function answersUnread (request, response) {
+  request.on('error', () => {})
+  request.pause()
+  response.end('answered')
+}
+
 /** Answers whole as soon as there is a request, then takes its body; `left`: of requests whose body was cut. */
 function answersFirst () {
   const hashes = []
@@ -198,11 +205,7 @@ for (const version of versions) {
   }
 
   test(`over ${version.name} a body behind its answer that its peer does not take ends at headersTimeout`, { timeout: 60_000 }, async t => {
-    const server = await version.serve((request, response) => {
-      request.on('error', () => {})
-      request.pause()
-      response.end('answered')
-    })
+    const server = await version.serve(answersUnread)
     t.after(() => server.close())
     const client = new Client(server.url, { ...version.options, headersTimeout: 1_000 })
     t.after(() => client.destroy())
@@ -217,11 +220,7 @@ for (const version of versions) {
 for (const version of versions) {
   for (const length of [200_000, BODY_BYTES]) {
     test(`over ${version.name} close waits headersTimeout for ${length} bytes of memory behind their answer that their peer does not read`, { timeout: 60_000 }, async t => {
-      const server = await version.serve((request, response) => {
-        request.on('error', () => {})
-        request.pause()
-        response.end('answered')
-      })
+      const server = await version.serve(answersUnread)
       t.after(() => server.close())
       const client = new Client(server.url, { ...version.options, headersTimeout: 1_000 })
       const { body } = await client.request({ path: '/', method: 'POST', body: bytes.subarray(0, length) })
@@ -245,11 +244,7 @@ for (const version of versions) {
   for (const length of UNREAD_BYTES) {
     for (const [how, end] of Object.entries(ends)) {
       test(`over ${version.name} ${how} ends ${length} bytes behind their answer that their peer does not read`, { timeout: 60_000 }, async t => {
-        const server = await version.serve((request, response) => {
-          request.on('error', () => {})
-          request.pause()
-          response.end('answered')
-        })
+        const server = await version.serve(answersUnread)
         t.after(() => server.close())
         for (const source of [bytes.subarray(0, length), Readable.from([bytes.subarray(0, length)], { objectMode: false })]) {
           const client = new Client(server.url, { ...version.options, headersTimeout: 0 })
